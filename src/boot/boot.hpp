@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace headway::boot {
+
+/// What a launcher gives a process: its place among the processes of the job and a small shared
+/// dictionary. It counts processes, not ranks (one process may host several ranks).
+///
+/// Thread rule: one thread at a time. Every call may block on the launcher; a launcher that has
+/// gone or talks garbage yields a Failure, never a hang.
+class Boot {
+  public:
+    virtual ~Boot() = default;
+
+    int process_index() const noexcept { return process_index_; }
+    int process_count() const noexcept { return process_count_; }
+    /// Identifies the job among all jobs of this machine; empty for a singleton.
+    const std::string& job() const noexcept { return job_; }
+    /// How the launcher is called in messages: "mpiexec", "PMI-1 server", "none (singleton)".
+    virtual std::string_view launcher() const noexcept = 0;
+
+    /// Node of every process where the launcher knows it (PMI_process_mapping expanded): one entry
+    /// a process; empty where it does not say.
+    virtual base::Result<std::string> node_map() = 0;
+
+    virtual base::Outcome put(std::string_view key, std::string_view value) = 0;
+    /// Collective: after it, get() sees what every process put before it.
+    virtual base::Outcome fence() = 0;
+    virtual base::Result<std::string> get(std::string_view key) = 0;
+
+    /// Tells the launcher that this process leaves in good order.
+    virtual base::Outcome finalize() = 0;
+    /// Ends the whole job with `code`; the launcher says so to the user. Returns only when there is
+    /// no launcher to do it (the caller then exits by itself).
+    virtual void abort(int code, std::string_view sentence) = 0;
+
+  protected:
+    int process_index_ = 0;
+    int process_count_ = 1;
+    std::string job_;
+};
+
+/// Looks at the environment and opens what it finds: PMI-1 (PMI_FD, or PMI_PORT with PMI_ID), else
+/// singleton. Variables of a launcher that cannot be used (PMIx without PMI-1) are a Failure with
+/// the cure, never N singletons.
+base::Result<std::unique_ptr<Boot>> open_boot();
+
+}  // namespace headway::boot
