@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/graph.hpp"
+
+namespace headway::engine {
+
+Graph::NodeIndex Graph::add(GraphNode node)
+{
+    nodes_.push_back(node);
+    return static_cast<NodeIndex>(nodes_.size() - 1);
+}
+
+Graph::NodeIndex Graph::send(std::uint32_t peer, std::uint16_t slot, Extent source)
+{
+    return add({.kind = NodeKind::send, .slot = slot, .peer = peer, .source = source, .target = {}});
+}
+
+Graph::NodeIndex Graph::receive(std::uint32_t peer, std::uint16_t slot, Extent target)
+{
+    return add(
+        {.kind = NodeKind::receive, .slot = slot, .peer = peer, .source = {}, .target = target});
+}
+
+Graph::NodeIndex Graph::copy(Extent source, Extent target)
+{
+    return add({.kind = NodeKind::copy, .slot = 0, .peer = 0, .source = source, .target = target});
+}
+
+Graph::NodeIndex Graph::reduce(Extent source, Extent target)
+{
+    return add({.kind = NodeKind::reduce, .slot = 0, .peer = 0, .source = source, .target = target});
+}
+
+void Graph::order(NodeIndex before, NodeIndex after)
+{
+    if (before != none && after != none) {
+        edges_.push_back({before, after});
+    }
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collective algorithms: pure functions from (rank, size, root) to the graph of that rank. No
+// communicator, no input or output, no message size: extents count in blocks, the instance knows
+// the bytes. Each lives in a file of its own name.
+//
+// What the spaces hold:
+//   bcast              receive: the buffer on every rank (send unused)
+//   reduce, allreduce  send: the contribution, receive: the result (root only for reduce)
+//   gather             send: one block, receive at the root: `size` blocks
+//   scatter            send at the root: `size` blocks, receive: one block
+//   allgather          send: one block, receive: `size` blocks
+//   alltoall           send and receive: `size` blocks
+// In-place variants are expressed by the caller: it points both spaces at the same bytes; `Place`
+// tells a builder to leave out the copy of the rank's own block.
+//
+// Reductions combine operands in rank order, and always in the same tree for the same size, so
+// that results are bitwise equal run to run and, for allreduce, on all ranks.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/graph.hpp"
+
+namespace headway::protocol::coll {
+
+using engine::Graph;
+
+/// The place of a rank among `size` ranks. Requires rank < size.
+struct Place {
+    std::uint32_t rank = 0;
+    std::uint32_t size = 1;
+    /// The caller's own block is in the receive space already.
+    bool in_place = false;
+};
+
+/// Dissemination: ceil(log2 size) rounds of empty messages; no rank finishes before all started.
+Graph barrier_dissemination(Place place);
+
+/// Binomial tree from the root, largest subtree first.
+Graph bcast_binomial(Place place, std::uint32_t root);
+
+/// Root scatters pieces down a binomial tree, then a ring allgathers them: for long vectors.
+Graph bcast_scatter_ring(Place place, std::uint32_t root);
+
+/// Binomial tree over ranks in their order (tree root 0), result forwarded to `root`. Right for
+/// operators that do not commute.
+Graph reduce_binomial(Place place, std::uint32_t root);
+
+/// Recursive doubling; surplus ranks fold into a neighbour first. Keeps rank order.
+Graph allreduce_recursive_doubling(Place place);
+
+/// Recursive halving of the vector, then recursive doubling allgather (Rabenseifner); surplus
+/// ranks fold into a neighbour first. For long vectors and operators that commute.
+Graph allreduce_halving_doubling(Place place);
+
+/// Everyone sends straight to the root; blocks arrive in their place.
+Graph gather_flat(Place place, std::uint32_t root);
+
+/// The root sends every block straight to its rank.
+Graph scatter_flat(Place place, std::uint32_t root);
+
+/// Bruck: ceil(log2 size) rounds through scratch. For short blocks.
+Graph allgather_bruck(Place place);
+
+/// Ring: size - 1 rounds with the neighbours, no scratch. For long blocks.
+Graph allgather_ring(Place place);
+
+/// All pairs, partners rotated so that no rank is everybody's first target.
+Graph alltoall_pairwise(Place place);
+
+/// Number of rounds that double up to `size`: ceil(log2 size).
+constexpr std::uint32_t rounds_of_doubling(std::uint32_t size) noexcept
+{
+    std::uint32_t rounds = 0;
+    while ((std::uint64_t{1} << rounds) < size) {
+        ++rounds;
+    }
+    return rounds;
+}
+
+/// Largest power of two not above `size`. Requires size > 0.
+constexpr std::uint32_t power_of_two_below(std::uint32_t size) noexcept
+{
+    std::uint32_t power = 1;
+    while (power <= size / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+}  // namespace headway::protocol::coll
