@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/driver.hpp"
+
+#include <algorithm>
+
+#include "engine/graph_engine.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Frames taken in one sweep before the rest of the rank's work has its turn.
+constexpr int frames_a_sweep = 64;
+
+/// Only the executor writes the counters, so no read-modify-write is needed.
+void count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) noexcept
+{
+    counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int Driver::progress()
+{
+    int events = take_frames();
+    if (rank_.peers_waiting != nullptr) [[unlikely]] {
+        events += post_waiting();
+    }
+    events += node_.poller(*this);
+    if (!rank_.fired.is_empty() || rank_.stalled_graphs != nullptr) {
+        events += run_fired_nodes(*this);
+    }
+    return events;
+}
+
+int Driver::take_frames()
+{
+    transport::Frame frame;
+    int taken = 0;
+    while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
+        const std::uint32_t sender = rank_.inbound.current_sender();
+        node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, sender);
+        rank_.inbound.release();
+        ++taken;
+    }
+    transport::self::Endpoint own{&rank_.loopback, &allocator()};
+    while (taken < frames_a_sweep && own.poll(frame)) {
+        node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, rank_.rank);
+        own.release();
+        ++taken;
+    }
+    if (taken != 0) {
+        count(rank_.counters.frames_received, static_cast<std::uint64_t>(taken));
+    }
+    return taken;
+}
+
+bool Driver::open_lane(std::uint32_t peer)
+{
+    void* place = allocator().allocate(transport::shm::Lane::bytes_needed());
+    if (place == nullptr) {
+        return false;
+    }
+    auto* lane = new (place) transport::shm::Lane;
+    lane->open(rank_.rank);
+    rank_.peers[peer].lane = lane;
+    node_.rank_state(peer).inbound.join(lane);
+    return true;
+}
+
+base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
+                              const transport::FrameHeader& header, const void* payload,
+                              std::size_t payload_bytes)
+{
+    if (peer == rank_.rank) [[unlikely]] {
+        return rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+    }
+    PeerSlot& slot = rank_.peers[peer];
+    if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
+        return base::Status::retry_no_memory;
+    }
+    const base::Status status = slot.lane->post(kind, header, payload, payload_bytes);
+    if (status == base::Status::done) [[likely]] {
+        node_.rank_state(peer).ownership.notify_parked();
+        count(rank_.counters.frames_posted);
+    }
+    else {
+        count(rank_.counters.retries);
+    }
+    return status;
+}
+
+base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
+                              const transport::FrameHeader& header, const void* payload,
+                              std::size_t payload_bytes)
+{
+    if (!rank_.peers[peer].waiting.is_empty()) [[unlikely]] {
+        return base::Status::retry_lane_full;
+    }
+    return post_now(peer, kind, header, payload, payload_bytes);
+}
+
+base::Status Driver::post_op_frame(Op* op)
+{
+    if (op->frame_kind == transport::FrameKind::eager) {
+        return post_now(op->peer, op->frame_kind, op->header, op->address, op->size_bytes);
+    }
+    return post_now(op->peer, op->frame_kind, op->header, op->record, op->record_bytes);
+}
+
+void Driver::after_post(Op* op)
+{
+    if (op->kind == OpKind::control) {
+        destroy_op(op);
+    }
+    else if (op->frame_kind == transport::FrameKind::eager) {
+        complete(op);
+    }
+}
+
+void Driver::post(Op* op)
+{
+    PeerSlot& slot = rank_.peers[op->peer];
+    if (slot.waiting.is_empty() && post_op_frame(op) == base::Status::done) {
+        after_post(op);
+        return;
+    }
+    if (slot.waiting.is_empty()) {
+        slot.next_waiting = rank_.peers_waiting;
+        rank_.peers_waiting = &slot;
+    }
+    slot.waiting.push_back(op);
+}
+
+int Driver::post_waiting()
+{
+    int posted = 0;
+    PeerSlot* slot = std::exchange(rank_.peers_waiting, nullptr);
+    while (slot != nullptr) {
+        PeerSlot* const next = slot->next_waiting;
+        while (!slot->waiting.is_empty()) {
+            Op* op = slot->waiting.first();
+            if (post_op_frame(op) != base::Status::done) {
+                break;
+            }
+            slot->waiting.remove(op);
+            after_post(op);
+            ++posted;
+        }
+        if (!slot->waiting.is_empty()) {
+            slot->next_waiting = rank_.peers_waiting;
+            rank_.peers_waiting = slot;
+        }
+        slot = next;
+    }
+    return posted;
+}
+
+bool Driver::post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
+                          std::size_t record_bytes)
+{
+    if (try_post(peer, kind, {}, record, record_bytes) == base::Status::done) {
+        return true;
+    }
+    Op* op = create_op(OpKind::control);
+    if (op == nullptr) {
+        return false;
+    }
+    op->peer = peer;
+    op->frame_kind = kind;
+    op->record_bytes = static_cast<std::uint32_t>(record_bytes);
+    std::memcpy(op->record, record, record_bytes);
+    post(op);
+    return true;
+}
+
+Op* Driver::create_op(OpKind kind)
+{
+    void* place = allocator().allocate(sizeof(Op));
+    if (place == nullptr) [[unlikely]] {
+        return nullptr;
+    }
+    Op* op = new (place) Op;
+    op->owner = &rank_;
+    op->kind = kind;
+    return op;
+}
+
+void Driver::complete(Op* op)
+{
+    fire(op->word.complete());
+}
+
+void Driver::fire(sync::Waiter* chain)
+{
+    while (chain != nullptr) {
+        // Read first: a fired waiter may be gone.
+        sync::Waiter* const next = chain->next;
+        if (chain->kind == sync::WaiterKind::thread) {
+            sync::fire_thread(chain);
+        }
+        else {
+            Op* op = reinterpret_cast<Op*>(chain->payload);
+            if (op->graph == nullptr) {
+                destroy_op(op);
+            }
+            else {
+                RankState* owner = op->owner;
+                owner->fired.push(&op->fired);
+                if (owner != &rank_) {
+                    owner->ownership.notify_parked();
+                }
+            }
+        }
+        chain = next;
+    }
+}
+
+void Driver::abandon_op(Op* op)
+{
+    op->graph = nullptr;
+    op->trigger.kind = sync::WaiterKind::trigger;
+    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
+    if (op->word.attach(&op->trigger) == sync::AttachResult::already_complete) {
+        destroy_op(op);
+    }
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/graph_engine.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "data/reduce.hpp"
+
+namespace headway::engine {
+
+/// One run. In the node heap; belongs to the rank's executor. `waiting` and `ready` follow it.
+struct GraphInstance {
+    const GraphTemplate* stored = nullptr;
+    Op* completion = nullptr;
+    const Scope* scope = nullptr;
+    GraphInstance* next_stalled = nullptr;
+    std::byte* spaces[3] = {};  ///< by Space
+    BlockLayout layout;
+    Reduction reduction;
+    std::uint32_t sequence = 0;
+    std::uint32_t remaining = 0;   ///< nodes not complete
+    std::uint32_t ready_head = 0;  ///< next node to start
+    std::uint32_t ready_tail = 0;
+    OpError error = OpError::none;
+    bool is_stalled = false;  ///< in the rank's list of stalled runs, which alone moves it on
+
+    /// Edges into each node that have not fired.
+    std::uint32_t* waiting() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
+    /// Queue of nodes that may start; each node enters it once.
+    std::uint32_t* ready() noexcept { return waiting() + stored->node_count; }
+
+    std::byte* address(Extent extent) noexcept
+    {
+        return spaces[static_cast<std::size_t>(extent.space)] +
+               layout.offset_bytes(extent.first_block);
+    }
+};
+
+namespace {
+
+transport::FrameHeader message_name(const GraphInstance& run, const GraphNode& node)
+{
+    const Scope& scope = *run.scope;
+    const bool is_send = node.kind == NodeKind::send;
+    return {.context = scope.collective_context(),
+            .source = static_cast<std::int32_t>(is_send ? scope.rank : node.peer),
+            .tag = node.slot,
+            .sequence = run.sequence};
+}
+
+void complete_node(GraphInstance* run, std::uint32_t index)
+{
+    const GraphTemplate& stored = *run->stored;
+    for (std::uint32_t i = stored.first_successor[index]; i < stored.first_successor[index + 1];
+         ++i) {
+        const std::uint32_t successor = stored.successors[i];
+        if (--run->waiting()[successor] == 0) {
+            run->ready()[run->ready_tail++] = successor;
+        }
+    }
+    --run->remaining;
+}
+
+void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    const std::uint64_t elements = run->layout.elements(node.target);
+    const void* in = run->address(node.source);
+    void* inout = run->address(node.target);
+    const Reduction& reduction = run->reduction;
+    if (reduction.user_op == 0) {
+        data::reduce_kernel(reduction.op, reduction.kind)(in, inout, elements);
+    }
+    else if (!driver.node().user_reduction(driver, reduction.user_op, in, inout, elements)) {
+        run->error = OpError::user_function;
+    }
+}
+
+Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind kind)
+{
+    Op* op = driver.create_op(kind);
+    if (op == nullptr) {
+        return nullptr;
+    }
+    const GraphNode& node = run->stored->nodes[index];
+    const Extent extent = kind == OpKind::send ? node.source : node.target;
+    op->header = message_name(*run, node);
+    op->peer = run->scope->peer(node.peer);
+    op->address = run->address(extent);
+    op->size_bytes = run->layout.size_bytes(extent);
+    op->is_in_heap = extent.space == Space::scratch;
+    op->graph = run;
+    op->node = index;
+    op->trigger.kind = sync::WaiterKind::trigger;
+    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
+    // A new op is pending, so its own waiter is always attached.
+    (void)op->word.attach(&op->trigger);
+    return op;
+}
+
+/// Short messages leave without an op. False: the node needs one.
+bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    const std::uint64_t bytes = run->layout.size_bytes(node.source);
+    if (bytes > driver.node().knobs.eager_limit) {
+        return false;
+    }
+    return driver.try_post(run->scope->peer(node.peer), transport::FrameKind::eager,
+                           message_name(*run, node), run->address(node.source),
+                           bytes) == base::Status::done;
+}
+
+/// False: the heap is exhausted, try again later.
+bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
+{
+    const GraphNode& node = run->stored->nodes[index];
+    if (node.kind == NodeKind::send && send_at_once(driver, run, node)) {
+        complete_node(run, index);
+        return true;
+    }
+    const bool is_send = node.kind == NodeKind::send;
+    Op* op = message_op(driver, run, index, is_send ? OpKind::send : OpKind::receive);
+    if (op == nullptr) {
+        return false;
+    }
+    if (is_send) {
+        driver.node().messages.start_send(driver, op);
+    }
+    else {
+        driver.node().messages.start_receive(driver, op);
+    }
+    return true;
+}
+
+bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
+{
+    const GraphNode& node = run->stored->nodes[index];
+    switch (node.kind) {
+    case NodeKind::send:
+    case NodeKind::receive:
+        return start_message(driver, run, index);
+    case NodeKind::copy: {
+        const std::uint64_t bytes = run->layout.size_bytes(node.target);
+        if (bytes != 0) {
+            std::memmove(run->address(node.target), run->address(node.source), bytes);
+        }
+        break;
+    }
+    case NodeKind::reduce:
+        reduce(driver, run, node);
+        break;
+    }
+    complete_node(run, index);
+    return true;
+}
+
+void finish(Driver& driver, GraphInstance* run)
+{
+    Op* completion = run->completion;
+    completion->error = run->error;
+    driver.allocator().free(run->spaces[static_cast<std::size_t>(Space::scratch)]);
+    driver.allocator().free(run);
+    driver.complete(completion);
+}
+
+/// Starts all that is ready. The run may be gone when this returns.
+void run_ready(Driver& driver, GraphInstance* run)
+{
+    if (run->is_stalled) {
+        return;
+    }
+    while (run->ready_head < run->ready_tail) {
+        if (!start_node(driver, run, run->ready()[run->ready_head])) {
+            run->is_stalled = true;
+            run->next_stalled = driver.rank().stalled_graphs;
+            driver.rank().stalled_graphs = run;
+            return;
+        }
+        ++run->ready_head;
+    }
+    if (run->remaining == 0) {
+        finish(driver, run);
+    }
+}
+
+GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
+                          const GraphArguments& arguments)
+{
+    memory::Allocator& allocator = driver.allocator();
+    const std::size_t bytes =
+        sizeof(GraphInstance) + std::size_t{2} * stored.node_count * sizeof(std::uint32_t);
+    void* place = allocator.allocate(bytes);
+    Op* completion = driver.create_op(OpKind::graph);
+    if (place == nullptr || completion == nullptr) {
+        allocator.free(place);
+        allocator.free(completion);
+        return nullptr;
+    }
+    auto* run = new (place) GraphInstance;
+    run->stored = &stored;
+    run->completion = completion;
+    run->layout = {stored.blocks, stored.block_count, arguments.element_bytes, arguments.count};
+    run->reduction = arguments.reduction;
+    run->remaining = stored.node_count;
+    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
+    run->spaces[static_cast<std::size_t>(Space::send)] = send;
+    run->spaces[static_cast<std::size_t>(Space::receive)] =
+        static_cast<std::byte*>(arguments.receive);
+    const std::uint64_t scratch_bytes = run->layout.offset_bytes(stored.scratch_blocks);
+    if (scratch_bytes != 0) {
+        void* scratch = allocator.allocate(scratch_bytes);
+        run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
+        if (scratch == nullptr) {
+            allocator.free(run);
+            allocator.free(completion);
+            return nullptr;
+        }
+    }
+    return run;
+}
+
+}  // namespace
+
+GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
+{
+    const std::size_t nodes = graph.nodes().size();
+    const std::size_t edges = graph.edges().size();
+    const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
+    const std::size_t words = (nodes + 1) + edges + nodes;
+    void* place = allocator.allocate(sizeof(GraphTemplate) + node_bytes +
+                                     words * sizeof(std::uint32_t));
+    if (place == nullptr) {
+        return nullptr;
+    }
+    auto* stored = new (place) GraphTemplate;
+    stored->node_count = static_cast<std::uint32_t>(nodes);
+    stored->edge_count = static_cast<std::uint32_t>(edges);
+    stored->blocks = graph.blocks;
+    stored->block_count = graph.block_count;
+    stored->scratch_blocks = graph.scratch_blocks;
+    auto* after = static_cast<std::byte*>(place) + sizeof(GraphTemplate);
+    stored->nodes = reinterpret_cast<GraphNode*>(after);
+    stored->first_successor = reinterpret_cast<std::uint32_t*>(after + node_bytes);
+    stored->successors = stored->first_successor + nodes + 1;
+    stored->dependencies = stored->successors + edges;
+    std::memset(stored->first_successor, 0, words * sizeof(std::uint32_t));
+    for (std::size_t i = 0; i < nodes; ++i) {
+        new (&stored->nodes[i]) GraphNode(graph.nodes()[i]);
+    }
+    // Counting sort of the edges by their beginning.
+    for (const Graph::Edge& edge : graph.edges()) {
+        ++stored->first_successor[edge.before + 1];
+        ++stored->dependencies[edge.after];
+    }
+    for (std::size_t i = 0; i < nodes; ++i) {
+        stored->first_successor[i + 1] += stored->first_successor[i];
+    }
+    std::vector<std::uint32_t> next(stored->first_successor, stored->first_successor + nodes);
+    for (const Graph::Edge& edge : graph.edges()) {
+        stored->successors[next[edge.before]++] = edge.after;
+    }
+    return stored;
+}
+
+void destroy_template(memory::Allocator& allocator, GraphTemplate* stored)
+{
+    allocator.free(stored);
+}
+
+Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+                const GraphArguments& arguments)
+{
+    GraphInstance* run = create_run(driver, stored, arguments);
+    if (run == nullptr) {
+        return nullptr;
+    }
+    run->scope = &scope;
+    run->sequence = scope.next_sequence++;
+    Op* completion = run->completion;
+    for (std::uint32_t index = 0; index < stored.node_count; ++index) {
+        run->waiting()[index] = stored.dependencies[index];
+        if (stored.dependencies[index] == 0) {
+            run->ready()[run->ready_tail++] = index;
+        }
+    }
+    run_ready(driver, run);
+    return completion;
+}
+
+int run_fired_nodes(Driver& driver)
+{
+    int nodes = 0;
+    GraphInstance* stalled = std::exchange(driver.rank().stalled_graphs, nullptr);
+    while (stalled != nullptr) {
+        GraphInstance* const next = stalled->next_stalled;
+        stalled->is_stalled = false;
+        run_ready(driver, stalled);
+        stalled = next;
+    }
+    sync::ListLink* link = driver.rank().fired.take_all();
+    while (link != nullptr) {
+        sync::ListLink* const next = link->next;
+        auto* op = reinterpret_cast<Op*>(reinterpret_cast<std::byte*>(link) - offsetof(Op, fired));
+        GraphInstance* run = op->graph;
+        if (op->error != OpError::none && run->error == OpError::none) {
+            run->error = op->error;
+        }
+        const std::uint32_t node = op->node;
+        driver.destroy_op(op);
+        complete_node(run, node);
+        run_ready(driver, run);
+        ++nodes;
+        link = next;
+    }
+    return nodes;
+}
+
+}  // namespace headway::engine

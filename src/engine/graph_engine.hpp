@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executes graphs. A template is a graph laid down in the node heap, built once for a communicator
+// and kept; an instance is one run of it: counters, ready queue, buffers. A completed message
+// fires its node at once, on whatever executor saw it, through the rank's list of fired nodes: a
+// trampoline, so nothing recurses however long the chain is.
+#pragma once
+
+#include <cstdint>
+
+#include "data/element.hpp"
+#include "engine/driver.hpp"
+#include "engine/graph.hpp"
+#include "engine/scope.hpp"
+
+namespace headway::engine {
+
+/// A graph as plain data in the node heap. Read-only after store_graph().
+struct GraphTemplate {
+    std::uint32_t node_count = 0;
+    std::uint32_t edge_count = 0;
+    std::uint32_t block_count = 1;
+    std::uint32_t scratch_blocks = 0;
+    Blocks blocks = Blocks::uniform;
+    GraphNode* nodes = nullptr;
+    std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
+    std::uint32_t* successors = nullptr;
+    std::uint32_t* dependencies = nullptr;     ///< edges into each node
+};
+
+/// What a reduce node computes.
+struct Reduction {
+    data::ReduceOperator op = data::ReduceOperator::sum;
+    data::ElementKind kind = data::ElementKind::none;
+    /// Non-zero: a user-defined operation, meaningful to the rank's own process.
+    std::uint64_t user_op = 0;
+};
+
+/// The caller's part of a run. Both buffers stay the caller's; they must live until completion.
+struct GraphArguments {
+    const void* send = nullptr;
+    void* receive = nullptr;
+    std::uint64_t count = 0;  ///< elements of a block (uniform) or of the vector (split)
+    std::uint64_t element_bytes = 1;
+    Reduction reduction;
+};
+
+/// Lays a graph down in the rank's part of the heap. Null: the heap is exhausted.
+GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph);
+void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
+
+/// Starts one run on the scope of the driver's rank: the next collective there, in the order in
+/// which all members call. Returns the op that completes with it, or null: the heap is exhausted,
+/// and nothing was started. The template must outlive the run.
+Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+                const GraphArguments& arguments);
+
+/// Takes the driver's rank's fired nodes and starts what became ready; the number of nodes.
+int run_fired_nodes(Driver& driver);
+
+}  // namespace headway::engine

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "config/knobs.hpp"
+#include "data/element.hpp"
+#include "engine/rank_state.hpp"
+#include "memory/node_heap.hpp"
+#include "transport/peer_memory.hpp"
+
+namespace headway::engine {
+
+class Driver;
+
+/// Takes one frame in. The frame is valid during the call. Registered by a protocol.
+using FrameHandler = void (*)(Driver&, const transport::Frame&, std::uint32_t sender);
+
+/// Moves what a protocol has under way for the driver's rank; the number of events.
+using Poller = int (*)(Driver&);
+
+/// How the graph engine starts the messages of send and receive nodes.
+struct MessageOperations {
+    void (*start_send)(Driver&, Op*) = nullptr;
+    void (*start_receive)(Driver&, Op*) = nullptr;
+};
+
+/// Runs a user-defined reduction of the driver's rank: inout = in (op) inout. False: it cannot run.
+using UserReduction = bool (*)(Driver&, std::uint64_t user_op, const void* in, void* inout,
+                               std::uint64_t count);
+
+/// What a process knows of its node: the mapped heap, the ways into other processes' memory, and
+/// the protocols of its own copy of the library. Nothing here lies in the heap; several ranks of
+/// the process share it.
+///
+/// Thread rule: written while the process initialises, read-only afterwards.
+class Node {
+  public:
+    Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory, std::uint32_t process,
+         const config::Knobs& settings);
+
+    memory::Allocator& allocator(std::uint32_t rank) { return heap->for_rank(rank); }
+    RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }
+
+    std::unique_ptr<memory::NodeHeap> heap;
+    Directory& directory;
+    std::uint32_t own_process;
+    config::Knobs knobs;
+    transport::PeerMemory peer_memory;
+    bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
+
+    std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
+    Poller poller = nullptr;
+    MessageOperations messages;
+    UserReduction user_reduction = nullptr;
+};
+
+/// Makes the state of one rank in the heap and announces it. Null: the heap is exhausted.
+RankState* create_rank_state(Node& node, std::uint32_t rank);
+
+}  // namespace headway::engine

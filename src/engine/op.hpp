@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sync/mpsc_list.hpp"
+#include "sync/op_word.hpp"
+#include "transport/frame.hpp"
+
+namespace headway::engine {
+
+struct RankState;
+struct GraphInstance;
+
+enum class OpKind : std::uint8_t {
+    send,     ///< a message of this rank
+    receive,  ///< a message for this rank
+    graph,    ///< a started collective: complete when all its nodes are
+    control,  ///< a frame of a protocol that waits for room in a lane; nobody waits for it
+};
+
+/// Why an op failed; `object` turns it into an MPI error class.
+enum class OpError : std::uint8_t {
+    none,
+    truncated,     ///< the message was longer than the receive buffer, which holds its beginning
+    bad_address,   ///< a buffer is not mapped where the caller said
+    no_memory,     ///< the node heap is exhausted
+    user_function, ///< a user-defined reduction could not run
+};
+
+/// One started operation; a request is its MPI face. In the node heap, so that whoever works for
+/// the rank, or for its peer, can complete it.
+///
+/// Thread rule: fields belong to whoever holds the owner's ownership word, except `word` (atomic)
+/// and what is said below.
+struct Op {
+    sync::OpWord word;
+
+    // Links of the one list the op is in: a queue of posted receives, or of frames that wait for
+    // room in a lane.
+    Op* next = nullptr;
+    Op* previous = nullptr;
+
+    RankState* owner = nullptr;
+
+    // The message's bytes: an address of the owner's process, or in the node heap.
+    std::byte* address = nullptr;
+    std::uint64_t size_bytes = 0;
+
+    transport::FrameHeader header;  ///< names the message; wildcards as the caller gave them
+    std::uint32_t peer = 0;         ///< node rank of the receiver (send, control)
+    OpKind kind = OpKind::send;
+    transport::FrameKind frame_kind = transport::FrameKind::none;
+    /// Written before the word completes by whoever completes; read after.
+    OpError error = OpError::none;
+    bool is_in_heap = false;    ///< address lies in the node heap: every process can reach it
+    bool is_detached = false;   ///< nobody will ask for the result: freed on completion
+    bool is_cancelled = false;
+
+    std::uint64_t order = 0;  ///< place among the posted receives of its context
+
+    // The result of a receive. Written before the word completes, read after.
+    std::int32_t status_source = 0;
+    std::int32_t status_tag = 0;
+    std::uint64_t status_bytes = 0;
+
+    /// Payload of a frame that waits, for kinds whose payload is a record (offers, control).
+    std::byte record[transport::inline_bytes_max] = {};
+    std::uint32_t record_bytes = 0;
+
+    // A node of a graph: its own waiter, hung on the word from the start, and the way back.
+    sync::Waiter trigger;
+    sync::ListLink fired;  ///< in the owner's list of completed graph nodes
+    GraphInstance* graph = nullptr;
+    std::uint32_t node = 0;
+
+    /// For the owner's process only: what the layers above hang on an op (its communicator).
+    std::uint64_t owner_cookie = 0;
+};
+
+/// List of ops in order, linked by next and previous.
+class OpList {
+  public:
+    bool is_empty() const noexcept { return first_ == nullptr; }
+    Op* first() const noexcept { return first_; }
+
+    void push_back(Op* op) noexcept
+    {
+        op->next = nullptr;
+        op->previous = last_;
+        (last_ != nullptr ? last_->next : first_) = op;
+        last_ = op;
+    }
+
+    void remove(Op* op) noexcept
+    {
+        (op->previous != nullptr ? op->previous->next : first_) = op->next;
+        (op->next != nullptr ? op->next->previous : last_) = op->previous;
+    }
+
+  private:
+    Op* first_ = nullptr;
+    Op* last_ = nullptr;
+};
+
+}  // namespace headway::engine

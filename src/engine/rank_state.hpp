@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a node's heap holds for each rank. Everything here is plain data at one address in all
+// processes: no code pointers, nothing private to a process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/op.hpp"
+#include "sync/ownership_word.hpp"
+#include "transport/self/loopback.hpp"
+#include "transport/shm/endpoint.hpp"
+
+namespace headway::engine {
+
+inline constexpr std::uint32_t ranks_per_node_max = 1024;
+
+/// One peer as a rank sees it. Belongs to the rank's executor.
+struct PeerSlot {
+    transport::shm::Lane* lane = nullptr;  ///< outbound; made with the first frame
+    OpList waiting;                        ///< frames that found no room, in order
+    PeerSlot* next_waiting = nullptr;      ///< in RankState::peers_waiting while `waiting` is not empty
+};
+
+/// Counts of one rank, for tests and reports. Written by the executor, read by anyone, relaxed.
+struct RankCounters {
+    std::atomic<std::uint64_t> frames_posted{0};
+    std::atomic<std::uint64_t> frames_received{0};
+    std::atomic<std::uint64_t> retries{0};
+    std::atomic<std::uint64_t> bytes_copied_across{0};  ///< one-copy from another process
+    std::atomic<std::uint64_t> bytes_piped{0};          ///< double copy through the heap
+    std::atomic<std::uint64_t> parks{0};
+};
+
+struct RankState {
+    // The lines that peers write.
+    alignas(64) sync::OwnershipWord ownership;
+    sync::MpscList fired;            ///< graph nodes whose op completed; taken by the executor
+    alignas(64) transport::shm::Inbound inbound;
+
+    // The executor's own.
+    alignas(64) transport::self::Loopback loopback;
+    PeerSlot* peers = nullptr;             ///< by node rank
+    PeerSlot* peers_waiting = nullptr;     ///< those with frames that wait for room
+    GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
+    void* protocol = nullptr;              ///< protocol::RankPart, in the heap too
+    std::uint32_t rank = 0;                ///< node rank
+    std::uint32_t process = 0;             ///< index of its process on the node
+
+    RankCounters counters;
+};
+
+/// How processes find each other, at the start of the node heap.
+struct ProcessEntry {
+    // Written by the process before `ready`, read by the others after.
+    pid_t pid = 0;
+    const std::uint64_t* token_address = nullptr;
+    std::uint64_t token = 0;
+    std::uint32_t first_rank = 0;
+    std::uint32_t rank_count = 0;
+};
+
+struct Directory {
+    std::uint32_t process_count = 0;  ///< written by the creator before the heap is ready
+    std::uint32_t rank_count = 0;     ///< likewise
+    // Processes whose entry and ranks are written; a futex for those who wait for all.
+    std::atomic<std::uint32_t> ready{0};
+    // Processes that have left in good order.
+    std::atomic<std::uint32_t> left{0};
+    ProcessEntry processes[ranks_per_node_max];
+    RankState* ranks[ranks_per_node_max];
+};
+
+}  // namespace headway::engine

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wait.hpp"
+
+#include <new>
+#include <optional>
+
+#include "platform/cpu.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Sweeps between two looks at the clock.
+constexpr unsigned sweeps_a_look = 32;
+
+/// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
+/// a core, else it gives its core away at once, a bounded number of times.
+class Patience {
+  public:
+    explicit Patience(Driver& driver)
+        : yields_left_(driver.node().knobs.yields),
+          may_spin_(!driver.node().is_oversubscribed),
+          spin_ns_(std::int64_t{driver.node().knobs.spin_us} * 1000)
+    {
+    }
+
+    /// True while the caller should sweep again; gives the core away where that is due.
+    bool goes_on()
+    {
+        if (may_spin_ && is_spinning()) {
+            return true;
+        }
+        if (yields_left_ > 0) {
+            --yields_left_;
+            platform::yield_core();
+            return true;
+        }
+        return false;
+    }
+
+  private:
+    bool is_spinning()
+    {
+        if (++sweeps_ % sweeps_a_look != 0) {
+            return true;
+        }
+        const std::int64_t now_ns = platform::monotonic_ns();
+        if (spin_until_ns_ == 0) {
+            spin_until_ns_ = now_ns + spin_ns_;
+        }
+        may_spin_ = now_ns < spin_until_ns_;
+        return may_spin_;
+    }
+
+    std::uint32_t yields_left_;
+    bool may_spin_;
+    std::int64_t spin_ns_;
+    std::int64_t spin_until_ns_ = 0;
+    unsigned sweeps_ = 0;
+};
+
+/// A thread's waiters while it sleeps: one an op, in the node heap, so that a completer in any
+/// process can wake it.
+class Bedding {
+  public:
+    Bedding(Driver& driver, std::span<Op* const> ops, std::int32_t needed)
+        : driver_(driver), ops_(ops)
+    {
+        const std::size_t bytes = sizeof(sync::ThreadSlot) + ops.size() * sizeof(sync::Waiter);
+        void* place = driver.allocator().allocate(bytes);
+        if (place == nullptr) {
+            return;
+        }
+        slot_ = new (place) sync::ThreadSlot;
+        waiters_ = reinterpret_cast<sync::Waiter*>(slot_ + 1);
+        slot_->belong_to(&driver.rank().ownership);
+        slot_->arm(needed, static_cast<std::uint32_t>(ops.size()));
+        attach();
+    }
+
+    ~Bedding()
+    {
+        if (slot_ == nullptr) {
+            return;
+        }
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            detach(i);
+        }
+        // A completer between its exchange and its last touch is a few instructions from the end.
+        (void)slot_->drain_pins();
+        driver_.allocator().free(slot_);
+    }
+
+    Bedding(const Bedding&) = delete;
+    Bedding& operator=(const Bedding&) = delete;
+
+    /// False: the heap is exhausted; the caller goes on sweeping instead of sleeping.
+    bool is_made() const noexcept { return slot_ != nullptr; }
+    sync::ThreadSlot& slot() noexcept { return *slot_; }
+
+  private:
+    void attach()
+    {
+        std::int32_t complete = 0;
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            auto* waiter = new (&waiters_[i]) sync::Waiter;
+            waiter->slot = slot_;
+            waiter->index = static_cast<std::uint32_t>(i);
+            if (ops_[i] == nullptr ||
+                ops_[i]->word.attach(waiter) == sync::AttachResult::already_complete) {
+                waiter->slot = nullptr;  // never hung on a word
+                slot_->unpin();
+                ++complete;
+            }
+        }
+        slot_->update(-complete);
+    }
+
+    void detach(std::size_t i)
+    {
+        if (waiters_[i].slot == nullptr) {
+            return;
+        }
+        sync::Waiter* orphans = nullptr;
+        if (ops_[i]->word.detach(&waiters_[i], &orphans) == sync::DetachResult::detached) {
+            slot_->unpin();
+        }
+        driver_.fire(orphans);
+    }
+
+    Driver& driver_;
+    std::span<Op* const> ops_;
+    sync::ThreadSlot* slot_ = nullptr;
+    sync::Waiter* waiters_ = nullptr;
+};
+
+/// Sleeps on the rank's ownership word, where messages wake the thread too.
+void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
+{
+    RankLock& lock = driver.lock();
+    sync::OwnershipWord& word = driver.rank().ownership;
+    if (!slot.prepare_sleep(sync::Bed::ownership_word)) {
+        (void)slot.end_sleep();
+        return;
+    }
+    lock.set_parker(true);
+    // The sweep between prepare_park and park is what makes a lost wake-up impossible.
+    if (word.prepare_park()) {
+        if (driver.progress() == 0 && !condition()) {
+            lock.unlock();
+            word.park();
+            lock.lock();
+            auto& parks = driver.rank().counters.parks;
+            // Relaxed: a statistic with one writer.
+            parks.store(parks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        }
+        (void)word.end_park();
+    }
+    lock.set_parker(false);
+    (void)slot.end_sleep();
+}
+
+/// Sleeps in the thread's own slot: another thread of the rank sleeps on the ownership word and
+/// makes progress for both.
+void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot)
+{
+    RankLock& lock = driver.lock();
+    lock.add_sleeper(&slot);
+    if (slot.prepare_sleep(sync::Bed::own_slot) && !condition()) {
+        lock.unlock();
+        (void)slot.sleep();
+        lock.lock();
+    }
+    (void)slot.end_sleep();
+    lock.remove_sleeper(&slot);
+}
+
+void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
+{
+    RankLock& lock = driver.lock();
+    if (lock.has_parker()) {
+        sleep_beside(driver, condition, bedding.slot());
+        return;
+    }
+    park(driver, condition, bedding.slot());
+    if (lock.has_sleepers()) {
+        // What this thread's sweeps do may be what they wait for; or it leaves and one of them
+        // must become the parker.
+        lock.wake_sleepers();
+    }
+}
+
+/// Sweeps until the condition holds (true) or the thread's patience is over.
+bool sweep(Driver& driver, Condition condition)
+{
+    RankLock& lock = driver.lock();
+    Patience patience(driver);
+    do {
+        if (driver.progress() != 0) {
+            patience = Patience(driver);
+            if (lock.has_sleepers()) {
+                lock.wake_sleepers();
+            }
+        }
+        if (condition()) {
+            return true;
+        }
+        if (lock.is_wanted()) {
+            lock.unlock();
+            platform::yield_core();
+            lock.lock();
+        }
+    } while (patience.goes_on());
+    return false;
+}
+
+}  // namespace
+
+void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,
+                 std::int32_t needed)
+{
+    std::optional<Bedding> bedding;
+    while (!sweep(driver, condition)) {
+        if (!bedding.has_value()) {
+            bedding.emplace(driver, ops, needed);
+        }
+        if (bedding->is_made()) {
+            sleep_once(driver, condition, *bedding);
+        }
+    }
+}
+
+}  // namespace headway::engine

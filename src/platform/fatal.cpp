@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/fatal.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+namespace headway::platform {
+
+namespace {
+
+// The job belongs to the process, not to a rank. Written once while the process initialises, read
+// by a thread that ends it; relaxed: a plain function address guards no data.
+std::atomic<JobEnder> job_ender{nullptr};
+
+}  // namespace
+
+void set_job_ender(JobEnder ender) noexcept
+{
+    job_ender.store(ender, std::memory_order_relaxed);
+}
+
+void fatal(std::int64_t rank, std::string_view sentence)
+{
+    std::string line = "headway: ";
+    if (rank >= 0) {
+        line += "rank " + std::to_string(rank) + ": ";
+    }
+    line.append(sentence).append("\n");
+    // One write: lines of several ranks do not mix.
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    if (const JobEnder ender = job_ender.load(std::memory_order_relaxed); ender != nullptr) {
+        ender(1, sentence);
+    }
+    ::_exit(1);
+}
+
+}  // namespace headway::platform

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace headway::platform {
+
+/// What ends the job when this process cannot go on. Set once by the layer that owns the launcher's
+/// connection; until then the process just exits.
+using JobEnder = void (*)(int code, std::string_view sentence);
+void set_job_ender(JobEnder ender) noexcept;
+
+/// Prints `headway: rank <rank>: <sentence>` to standard error and ends the job. For states that no
+/// caller can be told of; everything else is an error code. Pass negative for "no rank yet".
+[[noreturn]] void fatal(std::int64_t rank, std::string_view sentence);
+
+}  // namespace headway::platform

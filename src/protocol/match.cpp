@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/match.hpp"
+
+#include <new>
+
+#include "protocol/offer.hpp"
+
+namespace headway::protocol {
+
+namespace {
+
+bool has_wildcard(const transport::FrameHeader& name) noexcept
+{
+    return name.source == any_source || name.tag == any_tag;
+}
+
+/// `wanted` may hold wildcards, `message` not. Collective names never hold any.
+bool fits(const transport::FrameHeader& wanted, const transport::FrameHeader& message) noexcept
+{
+    return (wanted.source == any_source || wanted.source == message.source) &&
+           (wanted.tag == any_tag || wanted.tag == message.tag);
+}
+
+}  // namespace
+
+std::uint64_t Unexpected::message_bytes() noexcept
+{
+    if (kind == transport::FrameKind::request_to_send) {
+        return reinterpret_cast<const Offer*>(payload())->size_bytes;
+    }
+    return payload_bytes;
+}
+
+MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcept
+{
+    std::uint32_t hash = static_cast<std::uint32_t>(name.source) * 0x9E37'79B1U +
+                         static_cast<std::uint32_t>(name.tag) * 0x85EB'CA77U;
+    if (is_collective()) {
+        hash += name.sequence * 0xC2B2'AE3DU;
+    }
+    return bins_[(hash >> 20) % bin_count];
+}
+
+bool MatchContext::is_same(const transport::FrameHeader& a,
+                           const transport::FrameHeader& b) const noexcept
+{
+    return a.source == b.source && a.tag == b.tag &&
+           (!is_collective() || a.sequence == b.sequence);
+}
+
+engine::Op* MatchContext::take_posted(const transport::FrameHeader& message) noexcept
+{
+    engine::OpList& exact_list = bin(message).posted;
+    engine::Op* exact = exact_list.first();
+    while (exact != nullptr && !is_same(exact->header, message)) {
+        exact = exact->next;
+    }
+    engine::Op* wild = wild_.first();
+    while (wild != nullptr && !fits(wild->header, message)) {
+        wild = wild->next;
+    }
+    if (wild != nullptr && (exact == nullptr || wild->order < exact->order)) {
+        wild_.remove(wild);
+        return wild;
+    }
+    if (exact != nullptr) {
+        exact_list.remove(exact);
+    }
+    return exact;
+}
+
+void MatchContext::post(engine::Op* receive) noexcept
+{
+    receive->order = ++posts_;
+    (has_wildcard(receive->header) ? wild_ : bin(receive->header).posted).push_back(receive);
+}
+
+bool MatchContext::cancel(engine::Op* receive) noexcept
+{
+    engine::OpList& list =
+        has_wildcard(receive->header) ? wild_ : bin(receive->header).posted;
+    for (engine::Op* op = list.first(); op != nullptr; op = op->next) {
+        if (op == receive) {
+            list.remove(op);
+            return true;
+        }
+    }
+    return false;
+}
+
+void MatchContext::keep(Unexpected* message) noexcept
+{
+    Bin& home = bin(message->header);
+    message->previous_in_bin = home.last;
+    (home.last != nullptr ? home.last->next_in_bin : home.first) = message;
+    home.last = message;
+    message->previous_arrival = last_arrival_;
+    (last_arrival_ != nullptr ? last_arrival_->next_arrival : first_arrival_) = message;
+    last_arrival_ = message;
+}
+
+Unexpected* MatchContext::find(const transport::FrameHeader& wanted) noexcept
+{
+    if (first_arrival_ == nullptr) {
+        return nullptr;
+    }
+    if (!has_wildcard(wanted)) {
+        Unexpected* message = bin(wanted).first;
+        while (message != nullptr && !is_same(message->header, wanted)) {
+            message = message->next_in_bin;
+        }
+        return message;
+    }
+    Unexpected* message = first_arrival_;
+    while (message != nullptr && !fits(wanted, message->header)) {
+        message = message->next_arrival;
+    }
+    return message;
+}
+
+void MatchContext::remove(Unexpected* message) noexcept
+{
+    Bin& home = bin(message->header);
+    (message->previous_in_bin != nullptr ? message->previous_in_bin->next_in_bin : home.first) =
+        message->next_in_bin;
+    (message->next_in_bin != nullptr ? message->next_in_bin->previous_in_bin : home.last) =
+        message->previous_in_bin;
+    (message->previous_arrival != nullptr ? message->previous_arrival->next_arrival
+                                          : first_arrival_) = message->next_arrival;
+    (message->next_arrival != nullptr ? message->next_arrival->previous_arrival
+                                      : last_arrival_) = message->previous_arrival;
+}
+
+MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id) noexcept
+{
+    if (recent_ != nullptr && recent_->context() == id) [[likely]] {
+        return recent_;
+    }
+    MatchContext*& bucket = buckets_[(id * 0x9E37'79B1U >> 16) % bucket_count];
+    for (MatchContext* known = bucket; known != nullptr; known = known->next) {
+        if (known->context() == id) {
+            recent_ = known;
+            return known;
+        }
+    }
+    void* place = allocator.allocate(sizeof(MatchContext));
+    if (place == nullptr) {
+        return nullptr;
+    }
+    auto* made = new (place) MatchContext(id);
+    made->next = bucket;
+    bucket = made;
+    recent_ = made;
+    return made;
+}
+
+}  // namespace headway::protocol

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matching of arrived messages and posted receives, in the order the standard demands
+// (MPI-5.0 section 3.5): messages of one sender on one communicator in order of sending, receives
+// in order of posting.
+//
+// A context is one communicator's table in a rank. Receives and messages with the same exact name
+// meet in a bin of a hash table; receives with a wildcard stand apart in posting order. A message
+// takes the earlier of the first fit of its bin and the first fit among the wildcards. Messages
+// hang in their bin and in one list of arrivals, which receives with a wildcard walk.
+//
+// Everything is plain data in the node heap and belongs to the rank's executor.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/op.hpp"
+#include "memory/allocator.hpp"
+#include "transport/frame.hpp"
+
+namespace headway::protocol {
+
+/// Wildcards, as the ABI spells them.
+inline constexpr std::int32_t any_source = -1;
+inline constexpr std::int32_t any_tag = -2;
+
+/// A message that arrived before its receive. Its payload (a message or an Offer) follows it.
+struct Unexpected {
+    Unexpected* next_in_bin = nullptr;
+    Unexpected* previous_in_bin = nullptr;
+    Unexpected* next_arrival = nullptr;
+    Unexpected* previous_arrival = nullptr;
+    transport::FrameHeader header;
+    transport::FrameKind kind = transport::FrameKind::none;
+    std::uint32_t payload_bytes = 0;
+
+    std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    /// Bytes of the message itself, which for an offer are still with the sender.
+    std::uint64_t message_bytes() noexcept;
+};
+
+class MatchContext {
+  public:
+    explicit MatchContext(std::uint32_t context) : context_(context) {}
+
+    std::uint32_t context() const noexcept { return context_; }
+
+    /// The posted receive that takes this message, removed; null if none does.
+    engine::Op* take_posted(const transport::FrameHeader& message) noexcept;
+    /// Posts a receive, whose name may hold wildcards.
+    void post(engine::Op* receive) noexcept;
+    /// Takes a posted receive back. False: it has been matched.
+    bool cancel(engine::Op* receive) noexcept;
+
+    /// Keeps a message for later.
+    void keep(Unexpected* message) noexcept;
+    /// The earliest message that `wanted` fits, still kept; null if none does.
+    Unexpected* find(const transport::FrameHeader& wanted) noexcept;
+    void remove(Unexpected* message) noexcept;
+
+    MatchContext* next = nullptr;  ///< in the rank's table of contexts
+
+  private:
+    struct Bin {
+        engine::OpList posted;
+        Unexpected* first = nullptr;
+        Unexpected* last = nullptr;
+    };
+    static constexpr std::size_t bin_count = 64;
+
+    Bin& bin(const transport::FrameHeader& name) noexcept;
+    bool is_same(const transport::FrameHeader& a, const transport::FrameHeader& b) const noexcept;
+    bool is_collective() const noexcept { return (context_ & 1U) != 0; }
+
+    std::uint32_t context_;
+    std::uint64_t posts_ = 0;
+    engine::OpList wild_;
+    Unexpected* first_arrival_ = nullptr;
+    Unexpected* last_arrival_ = nullptr;
+    Bin bins_[bin_count];
+};
+
+/// All contexts of a rank.
+class MatchTable {
+  public:
+    /// The context, made if this is the first that is heard of it (a peer may use a new
+    /// communicator before this rank has finished making it). Null: the heap is exhausted.
+    MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
+
+  private:
+    static constexpr std::size_t bucket_count = 64;
+    MatchContext* recent_ = nullptr;
+    MatchContext* buckets_[bucket_count] = {};
+};
+
+}  // namespace headway::protocol

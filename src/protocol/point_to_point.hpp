@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "engine/driver.hpp"
+#include "protocol/match.hpp"
+
+namespace headway::protocol {
+
+/// Connects the protocols of this library to a process's view of its node. Once, before use.
+void register_protocols(engine::Node& node);
+
+/// Makes the protocols' part of a rank. False: the heap is exhausted.
+bool create_rank_part(engine::Driver& driver);
+
+/// Starts a send: eager up to the knob eager_limit, else by offer. `op` says header, peer, address
+/// and size. With `is_synchronous` it completes only after its receive has matched.
+void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);
+
+/// Sends at once and without an op what fits a frame. False: an op is needed, nothing happened.
+inline bool send_at_once(engine::Driver& driver, std::uint32_t peer,
+                         const transport::FrameHeader& header, const void* address,
+                         std::uint64_t size_bytes)
+{
+    return size_bytes <= driver.node().knobs.eager_limit &&
+           driver.try_post(peer, transport::FrameKind::eager, header, address, size_bytes) ==
+               base::Status::done;
+}
+
+/// Starts a receive. `op` says header (with wildcards), address and size of the buffer.
+void start_receive(engine::Driver& driver, engine::Op* op);
+
+/// Takes a receive back that has not matched. True: it is cancelled and complete.
+bool cancel_receive(engine::Driver& driver, engine::Op* op);
+
+/// A message that `wanted` fits and that has arrived, still there to be received; null if none.
+/// Looks only; the caller makes progress.
+Unexpected* probe(engine::Driver& driver, const transport::FrameHeader& wanted);
+
+}  // namespace headway::protocol

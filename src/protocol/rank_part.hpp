@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/rank_state.hpp"
+#include "protocol/match.hpp"
+
+namespace headway::protocol {
+
+struct Pipe;
+
+/// What the protocols keep for a rank in the node heap. Belongs to the rank's executor.
+struct RankPart {
+    MatchTable match;
+    Pipe* outgoing = nullptr;  ///< pipes this rank fills
+    Pipe* incoming = nullptr;  ///< pipes this rank drains
+};
+
+inline RankPart& part_of(engine::RankState& rank) noexcept
+{
+    return *static_cast<RankPart*>(rank.protocol);
+}
+
+}  // namespace headway::protocol

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/rendezvous.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "protocol/rank_part.hpp"
+
+namespace headway::protocol {
+
+using engine::Driver;
+using engine::Op;
+using engine::OpError;
+
+/// Double copy through the node heap. Made by the receiver, freed by the receiver when drained:
+/// the sender does not touch it after it has published the last chunk.
+struct Pipe {
+    static constexpr std::uint64_t chunk_bytes = 32 * 1024;
+    static constexpr std::uint64_t chunk_count = 4;
+
+    // Written by the receiver before the sender hears of the pipe.
+    Op* send = nullptr;
+    Op* receive = nullptr;
+    std::uint64_t total_bytes = 0;
+    std::uint32_t sender = 0;
+    std::uint32_t receiver = 0;
+    Pipe* next_incoming = nullptr;  ///< the receiver's list
+    Pipe* next_outgoing = nullptr;  ///< the sender's list
+
+    // Bytes that the sender has put in. Written by the sender, read by the receiver.
+    alignas(64) std::atomic<std::uint64_t> filled{0};
+    // Bytes that the receiver has taken out. Written by the receiver, read by the sender.
+    alignas(64) std::atomic<std::uint64_t> drained{0};
+    alignas(64) std::byte chunks[chunk_count][chunk_bytes];
+
+    static std::uint64_t chunk_of(std::uint64_t position) noexcept
+    {
+        return position / chunk_bytes % chunk_count;
+    }
+    /// Size of the chunk that begins at `position`.
+    std::uint64_t bytes_at(std::uint64_t position) const noexcept
+    {
+        return std::min(chunk_bytes, total_bytes - position);
+    }
+};
+
+namespace {
+
+void count_bytes(std::atomic<std::uint64_t>& counter, std::uint64_t bytes)
+{
+    // Relaxed: a statistic with one writer.
+    counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+
+void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
+{
+    if (error != OpError::none) {
+        receive->error = error;
+        send->error = error;
+    }
+    driver.complete(receive);
+    driver.complete(send);
+}
+
+bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    void* place = driver.allocator().allocate(sizeof(Pipe));
+    if (place == nullptr) {
+        return false;
+    }
+    auto* pipe = new (place) Pipe;
+    pipe->send = offer.send;
+    pipe->receive = receive;
+    pipe->total_bytes = bytes;
+    pipe->sender = offer.send->owner->rank;
+    pipe->receiver = driver.rank().rank;
+    if (!driver.post_record(pipe->sender, transport::FrameKind::pipe_open, pipe)) {
+        driver.allocator().free(pipe);
+        return false;
+    }
+    RankPart& part = part_of(driver.rank());
+    pipe->next_incoming = part.incoming;
+    part.incoming = pipe;
+    return true;
+}
+
+/// Fills what there is room for. True: the last chunk is published and the pipe is not ours any more.
+bool fill(Driver& driver, Pipe* pipe, int* moved)
+{
+    Op* const send = pipe->send;
+    const std::uint64_t total = pipe->total_bytes;
+    engine::RankState& receiver = driver.node().rank_state(pipe->receiver);
+    // Relaxed: written by this executor only.
+    std::uint64_t filled = pipe->filled.load(std::memory_order_relaxed);
+    // (1) acquire, pairs with (4): the receiver has read the chunk that is filled again.
+    while (filled < total && filled - pipe->drained.load(std::memory_order_acquire) <
+                                 Pipe::chunk_count * Pipe::chunk_bytes) {
+        const std::uint64_t bytes = pipe->bytes_at(filled);
+        std::memcpy(pipe->chunks[Pipe::chunk_of(filled)], send->address + filled, bytes);
+        filled += bytes;
+        const bool is_last = filled == total;
+        // (2) release, pairs with (3): the chunk is visible with its count.
+        pipe->filled.store(filled, std::memory_order_release);
+        receiver.ownership.notify_parked();
+        ++*moved;
+        if (is_last) {
+            driver.complete(send);
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Drains what is there. True: all has arrived.
+bool drain(Driver& driver, Pipe* pipe, int* moved)
+{
+    engine::RankState& sender = driver.node().rank_state(pipe->sender);
+    // Relaxed: written by this executor only.
+    std::uint64_t drained = pipe->drained.load(std::memory_order_relaxed);
+    // (3) acquire, pairs with (2).
+    while (drained < pipe->filled.load(std::memory_order_acquire)) {
+        const std::uint64_t bytes = pipe->bytes_at(drained);
+        std::memcpy(pipe->receive->address + drained, pipe->chunks[Pipe::chunk_of(drained)],
+                    bytes);
+        drained += bytes;
+        // (4) release, pairs with (1): our read comes before the next fill.
+        pipe->drained.store(drained, std::memory_order_release);
+        sender.ownership.notify_parked();
+        ++*moved;
+    }
+    return drained == pipe->total_bytes;
+}
+
+}  // namespace
+
+void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, const Offer& offer)
+{
+    const std::uint64_t bytes = std::min(offer.size_bytes, receive->size_bytes);
+    receive->status_source = header.source;
+    receive->status_tag = header.tag;
+    receive->status_bytes = bytes;
+    if (offer.size_bytes > bytes) {
+        receive->error = OpError::truncated;
+    }
+    if (bytes == 0) {
+        complete_both(driver, receive, offer.send, OpError::none);
+        return;
+    }
+    if (offer.is_in_heap != 0) {
+        std::memcpy(receive->address, offer.address, bytes);
+        complete_both(driver, receive, offer.send, OpError::none);
+        return;
+    }
+    switch (driver.node().peer_memory.read(offer.process, offer.address, receive->address, bytes)) {
+    case transport::CopyOutcome::done:
+        count_bytes(driver.rank().counters.bytes_copied_across, bytes);
+        complete_both(driver, receive, offer.send, OpError::none);
+        break;
+    case transport::CopyOutcome::bad_address:
+        complete_both(driver, receive, offer.send, OpError::bad_address);
+        break;
+    case transport::CopyOutcome::unreachable:
+        if (!open_pipe(driver, receive, offer, bytes)) {
+            complete_both(driver, receive, offer.send, OpError::no_memory);
+        }
+        break;
+    }
+}
+
+void take_pipe_opening(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+{
+    auto* pipe = frame.record<Pipe*>();
+    RankPart& part = part_of(driver.rank());
+    pipe->next_outgoing = part.outgoing;
+    part.outgoing = pipe;
+}
+
+int move_pipes(Driver& driver)
+{
+    RankPart& part = part_of(driver.rank());
+    int moved = 0;
+    for (Pipe** link = &part.outgoing; *link != nullptr;) {
+        Pipe* const pipe = *link;
+        // Read before the last chunk is published: the receiver may free the pipe then.
+        Pipe* const next = pipe->next_outgoing;
+        if (fill(driver, pipe, &moved)) {
+            *link = next;
+        }
+        else {
+            link = &pipe->next_outgoing;
+        }
+    }
+    for (Pipe** link = &part.incoming; *link != nullptr;) {
+        Pipe* const pipe = *link;
+        if (!drain(driver, pipe, &moved)) {
+            link = &pipe->next_incoming;
+            continue;
+        }
+        *link = pipe->next_incoming;
+        count_bytes(driver.rank().counters.bytes_piped, pipe->total_bytes);
+        Op* const receive = pipe->receive;
+        driver.allocator().free(pipe);
+        driver.complete(receive);
+    }
+    return moved;
+}
+
+}  // namespace headway::protocol

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace headway::transport {
+
+/// What a frame asks of its receiver: the index of the handler that a protocol registered with
+/// the engine. Fits the eight spare bits of a cell's state word; zero is never sent.
+enum class FrameKind : std::uint8_t {
+    none = 0,
+    eager,            ///< header names the message, payload is the message
+    request_to_send,  ///< header names the message, payload is a protocol::Offer
+    pipe_open,        ///< payload is a protocol::PipeOpening: the receiver cannot reach the bytes
+    count,
+};
+
+/// Names a message. Fixed from the start for all lanes, so that a message can be matched wherever
+/// it came along.
+///
+/// Point-to-point: (context, source, tag); `sequence` counts the messages of (sender, receiver,
+/// communicator) for lanes that reorder. Collective steps: `sequence` is the number of the
+/// collective on its communicator and `tag` the slot in its graph.
+struct FrameHeader {
+    std::uint32_t context = 0;
+    std::int32_t source = 0;  ///< rank in the communicator
+    std::int32_t tag = 0;
+    std::uint32_t sequence = 0;
+};
+
+/// Bytes of a frame that travel in the same cache line as its header.
+inline constexpr std::size_t inline_bytes_max = 40;
+
+/// A received frame. The views are valid until release().
+struct Frame {
+    FrameKind kind = FrameKind::none;
+    FrameHeader header;
+    const std::byte* payload = nullptr;
+    std::uint32_t payload_bytes = 0;
+
+    /// Reads a payload that is one plain record.
+    template <typename Record>
+    Record record() const noexcept
+    {
+        static_assert(std::is_trivially_copyable_v<Record>);
+        Record value;
+        std::memcpy(&value, payload, sizeof value);
+        return value;
+    }
+};
+
+}  // namespace headway::transport

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace headway::transport {
+
+/// Outcome of a copy from or to another process.
+enum class [[nodiscard]] CopyOutcome : std::uint8_t {
+    done,
+    unreachable,  ///< this pair has no such access (container, seccomp, user): use another way
+    bad_address,  ///< the peer's buffer is not (wholly) mapped: a user error
+};
+
+/// Reach into the memory of the processes of this node: the best way that holds for each pair,
+/// tried at run time on the real peer and never fatal.
+///   same process   plain copy
+///   CMA            process_vm_readv / writev: one copy by whoever calls
+///   unreachable    the caller falls back to a pipelined copy through the node heap
+///
+/// Process-private. Thread rule: any thread; two threads that learn the same fact about a peer
+/// store the same value.
+class PeerMemory {
+  public:
+    /// `cma_allowed` false answers `unreachable` for all other processes (a knob and tests).
+    PeerMemory(std::uint32_t process_count, std::uint32_t own_process, bool cma_allowed);
+    ~PeerMemory();
+    PeerMemory(const PeerMemory&) = delete;
+    PeerMemory& operator=(const PeerMemory&) = delete;
+
+    /// How to reach a process, and how to know it: the same pid may be another process in another
+    /// pid namespace, so the first copy reads `token` at `token_address` there and compares.
+    struct Identity {
+        pid_t pid = 0;
+        const std::uint64_t* token_address = nullptr;
+        std::uint64_t token = 0;
+    };
+    /// Before the first copy from or to `process`.
+    void introduce(std::uint32_t process, const Identity& identity) noexcept;
+    /// What this process tells the others.
+    Identity own_identity() const noexcept;
+
+    /// Copies size_bytes from `source` of `process` to `target` here.
+    CopyOutcome read(std::uint32_t process, const void* source, void* target,
+                     std::size_t size_bytes) noexcept;
+    /// Copies size_bytes from `source` here to `target` of `process`.
+    CopyOutcome write(std::uint32_t process, const void* source, void* target,
+                      std::size_t size_bytes) noexcept;
+
+    /// Under Yama's scope 1, lets the other processes of the job reach this one. Call once.
+    static void allow_peers() noexcept;
+
+  private:
+    struct Peer;
+    enum class Direction : std::uint8_t { read, write };
+
+    CopyOutcome transfer(Direction direction, std::uint32_t process, void* here, void* there,
+                         std::size_t size_bytes) noexcept;
+    static CopyOutcome move(Direction direction, pid_t pid, void* here, void* there,
+                            std::size_t size_bytes) noexcept;
+    static CopyOutcome recognise(Peer& peer) noexcept;
+
+    std::unique_ptr<Peer[]> peers_;
+    std::unique_ptr<std::uint64_t> token_;  ///< written once here, read by the other processes
+    std::uint32_t own_process_;
+    bool cma_allowed_;
+};
+
+}  // namespace headway::transport

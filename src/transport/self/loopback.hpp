@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include "base/status.hpp"
+#include "memory/node_heap.hpp"
+#include "transport/transport.hpp"
+
+namespace headway::transport::self {
+
+/// Frames of a rank to itself: a list in order of posting. In the node heap; all bytes zero is
+/// the empty state. Thread rule: the rank's executor, for both halves.
+class Loopback {
+  public:
+    /// done, or retry_no_memory.
+    base::Status post(memory::Allocator& allocator, FrameKind kind, const FrameHeader& header,
+                      const void* payload, std::size_t payload_bytes) noexcept
+    {
+        void* place = allocator.allocate(sizeof(Stored) + payload_bytes);
+        if (place == nullptr) {
+            return base::Status::retry_no_memory;
+        }
+        auto* stored = new (place) Stored;
+        stored->frame.kind = kind;
+        stored->frame.header = header;
+        stored->frame.payload = static_cast<std::byte*>(place) + sizeof(Stored);
+        stored->frame.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
+        std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
+        (newest_ != nullptr ? newest_->next : oldest_) = stored;
+        newest_ = stored;
+        return base::Status::done;
+    }
+
+    bool poll(Frame& frame) noexcept
+    {
+        if (oldest_ == nullptr) {
+            return false;
+        }
+        frame = oldest_->frame;
+        return true;
+    }
+
+    void release(memory::Allocator& allocator) noexcept
+    {
+        Stored* done = oldest_;
+        oldest_ = done->next;
+        if (oldest_ == nullptr) {
+            newest_ = nullptr;
+        }
+        allocator.free(done);
+    }
+
+  private:
+    struct Stored {
+        Frame frame;
+        Stored* next = nullptr;
+    };
+
+    Stored* oldest_ = nullptr;
+    Stored* newest_ = nullptr;
+};
+
+/// A rank's loopback as the Transport concept sees it.
+struct Endpoint {
+    Loopback* loopback;
+    memory::Allocator* allocator;
+
+    static constexpr std::size_t frame_bytes_max() noexcept { return 64 * 1024; }
+
+    base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+                      std::size_t bytes) noexcept
+    {
+        return loopback->post(*allocator, kind, header, payload, bytes);
+    }
+    bool poll(Frame& frame) noexcept { return loopback->poll(frame); }
+    void release() noexcept { loopback->release(*allocator); }
+};
+
+static_assert(Transport<Endpoint>);
+
+}  // namespace headway::transport::self
