@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/communicator.hpp"
+
+#include <new>
+
+#include "object/rank.hpp"
+
+namespace headway::object {
+
+Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler)
+    : owner_(owner), scope_(scope), error_handler_(error_handler)
+{
+    error_handler_->add_reference();
+}
+
+Communicator* Communicator::create(Rank& rank, std::uint32_t context,
+                                   const std::vector<int>& members, ErrorHandler* error_handler,
+                                   MPI_Comm predefined)
+{
+    const auto size = static_cast<std::uint32_t>(members.size());
+    void* place = rank.driver().allocator().allocate(engine::Scope::bytes_needed(size));
+    if (place == nullptr) {
+        return nullptr;
+    }
+    auto* scope = new (place) engine::Scope;
+    scope->context = context;
+    scope->size = size;
+    for (std::uint32_t member = 0; member < size; ++member) {
+        scope->peers()[member] = static_cast<std::uint32_t>(members[member]);
+        if (members[member] == rank.world_rank) {
+            scope->rank = member;
+        }
+    }
+    auto* made = new Communicator(rank, scope, error_handler);
+    made->handle_ = predefined != nullptr ? predefined : rank.pool().acquire<MPI_Comm>(made);
+    return made;
+}
+
+Communicator::~Communicator()
+{
+    memory::Allocator& allocator = owner_.driver().allocator();
+    for (const auto& [key, stored] : graphs_) {
+        engine::destroy_template(allocator, stored);
+    }
+    if (scope_->rank == 0) {
+        owner_.release_context(scope_->context);
+    }
+    allocator.free(scope_);
+    if (error_handler_->drop_reference()) {
+        delete error_handler_;
+    }
+}
+
+std::vector<int> Communicator::members() const
+{
+    return {scope_->peers(), scope_->peers() + scope_->size};
+}
+
+void Communicator::set_error_handler(ErrorHandler* handler) noexcept
+{
+    handler->add_reference();
+    if (error_handler_->drop_reference()) {
+        delete error_handler_;
+    }
+    error_handler_ = handler;
+}
+
+void Communicator::drop_reference()
+{
+    if (--references_ == 0) {
+        delete this;
+    }
+}
+
+void Communicator::free_handle()
+{
+    owner_.pool().release(handle_);
+    handle_ = MPI_COMM_NULL;
+    drop_reference();
+}
+
+engine::GraphTemplate* Communicator::find_graph(std::uint64_t key) const
+{
+    const auto found = graphs_.find(key);
+    return found != graphs_.end() ? found->second : nullptr;
+}
+
+void Communicator::remember_graph(std::uint64_t key, engine::GraphTemplate* stored)
+{
+    graphs_.emplace(key, stored);
+}
+
+}  // namespace headway::object

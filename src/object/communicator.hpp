@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/graph_engine.hpp"
+#include "engine/scope.hpp"
+#include "mpi.h"
+#include "object/error_handler.hpp"
+
+namespace headway::object {
+
+class Rank;
+
+/// A communicator as one of its ranks sees it. One reference for the handle, one for each started
+/// operation: a freed communicator stays until its traffic is over (MPI-5.0 section 7.4.3).
+/// Thread rule: the rank's threads, under its lock.
+class Communicator {
+  public:
+    /// `members`: their world ranks, in order. Null: the node heap is exhausted. The handle is
+    /// acquired here unless a predefined one is given.
+    static Communicator* create(Rank& rank, std::uint32_t context, const std::vector<int>& members,
+                                ErrorHandler* error_handler, MPI_Comm predefined = nullptr);
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+
+    int size() const noexcept { return static_cast<int>(scope_->size); }
+    int rank() const noexcept { return static_cast<int>(scope_->rank); }
+    MPI_Comm handle() const noexcept { return handle_; }
+    ErrorHandler* error_handler() const noexcept { return error_handler_; }
+    engine::Scope& scope() noexcept { return *scope_; }
+    const engine::Scope& scope() const noexcept { return *scope_; }
+    std::uint32_t context() const noexcept { return scope_->context; }
+
+    /// World ranks of the members, in order.
+    std::vector<int> members() const;
+
+    /// Takes a reference on the new handler and drops the one on the old.
+    void set_error_handler(ErrorHandler* handler) noexcept;
+
+    void add_reference() noexcept { ++references_; }
+    /// The last one destroys the communicator.
+    void drop_reference();
+    /// Invalidates the handle; the communicator goes with its last operation.
+    void free_handle();
+
+    /// The stored graph under `key`, or null; the communicator owns what is remembered.
+    engine::GraphTemplate* find_graph(std::uint64_t key) const;
+    void remember_graph(std::uint64_t key, engine::GraphTemplate* stored);
+
+  private:
+    Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler);
+    ~Communicator();
+
+    Rank& owner_;
+    engine::Scope* scope_;
+    MPI_Comm handle_ = MPI_COMM_NULL;
+    ErrorHandler* error_handler_;
+    int references_ = 1;
+    std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
+};
+
+}  // namespace headway::object

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+#include <deque>
+#include <memory>
+
+#include "engine/driver.hpp"
+#include "object/communicator.hpp"
+#include "object/group.hpp"
+#include "object/handle_table.hpp"
+#include "object/rank_access.hpp"
+
+namespace headway::object {
+
+class Process;
+
+/// An MPI rank: what of it is private to its process. Its progress state lies in the node heap.
+/// Thread rule: the rank's threads, one at a time (its lock sees to that).
+class Rank : public RankAccess {
+  public:
+    Rank(Process& process, int world_rank);
+    ~Rank();
+    Rank(const Rank&) = delete;
+    Rank& operator=(const Rank&) = delete;
+
+    /// Joins the node and makes the predefined objects. Failure: the node heap is exhausted.
+    base::Outcome open(engine::Node& node, int thread_level);
+    /// After the last communication of all ranks.
+    void close();
+
+    Process& process() noexcept { return process_; }
+    engine::Driver& driver() noexcept { return *driver_; }
+    engine::RankLock& lock() noexcept { return lock_; }
+    HandlePool& pool() noexcept { return *pool_; }
+
+    /// A completed op that all requests of sends already done share: no op is made for them.
+    engine::Op* done_op() noexcept { return done_op_; }
+
+    /// A context id for a communicator that this rank leads; 0: too many are alive.
+    std::uint32_t acquire_context();
+    void release_context(std::uint32_t context);
+
+    int thread_level() const noexcept { return thread_level_; }
+    bool is_main_thread() const noexcept { return pthread_equal(main_thread_, pthread_self()) != 0; }
+
+  private:
+    base::Outcome make_predefined();
+
+    Process& process_;
+    engine::RankLock lock_;
+    std::unique_ptr<engine::Driver> driver_;
+    std::unique_ptr<HandlePool> pool_;
+    std::unique_ptr<Group> empty_group_;
+    engine::Op* done_op_ = nullptr;
+    std::uint32_t contexts_made_ = 0;
+    std::deque<std::uint32_t> contexts_free_;
+    int thread_level_ = MPI_THREAD_SINGLE;
+    pthread_t main_thread_{};
+};
+
+/// The calling thread's rank as the object layer knows it. Requires one.
+inline Rank& as_rank(RankAccess& access) noexcept
+{
+    return static_cast<Rank&>(access);
+}
+
+}  // namespace headway::object

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/coll/select.hpp"
+
+namespace headway::protocol::coll {
+
+namespace {
+
+// Where the long-message algorithms begin to pay. First values, by ping-pong figures of one node;
+// a fitted cost model replaces them.
+constexpr std::uint64_t bcast_long_bytes = 128 * 1024;
+constexpr std::uint64_t allreduce_long_bytes = 16 * 1024;
+constexpr std::uint64_t allgather_long_bytes = 4 * 1024;
+
+}  // namespace
+
+Algorithm choose(Collective collective, const Shape& shape) noexcept
+{
+    switch (collective) {
+    case Collective::barrier:
+        return Algorithm::barrier_dissemination;
+    case Collective::bcast:
+        return shape.bytes >= bcast_long_bytes && shape.size > 2 ? Algorithm::bcast_scatter_ring
+                                                                 : Algorithm::bcast_binomial;
+    case Collective::reduce:
+        return Algorithm::reduce_binomial;
+    case Collective::allreduce:
+        return shape.bytes >= allreduce_long_bytes && shape.is_commutative
+                   ? Algorithm::allreduce_halving_doubling
+                   : Algorithm::allreduce_recursive_doubling;
+    case Collective::gather:
+        return Algorithm::gather_flat;
+    case Collective::scatter:
+        return Algorithm::scatter_flat;
+    case Collective::allgather:
+        return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgather_bruck
+                                                                    : Algorithm::allgather_ring;
+    case Collective::alltoall:
+        break;
+    }
+    return Algorithm::alltoall_pairwise;
+}
+
+Graph build(Algorithm algorithm, Place place, std::uint32_t root)
+{
+    switch (algorithm) {
+    case Algorithm::barrier_dissemination:
+        return barrier_dissemination(place);
+    case Algorithm::bcast_binomial:
+        return bcast_binomial(place, root);
+    case Algorithm::bcast_scatter_ring:
+        return bcast_scatter_ring(place, root);
+    case Algorithm::reduce_binomial:
+        return reduce_binomial(place, root);
+    case Algorithm::allreduce_recursive_doubling:
+        return allreduce_recursive_doubling(place);
+    case Algorithm::allreduce_halving_doubling:
+        return allreduce_halving_doubling(place);
+    case Algorithm::gather_flat:
+        return gather_flat(place, root);
+    case Algorithm::scatter_flat:
+        return scatter_flat(place, root);
+    case Algorithm::allgather_bruck:
+        return allgather_bruck(place);
+    case Algorithm::allgather_ring:
+        return allgather_ring(place);
+    case Algorithm::alltoall_pairwise:
+        break;
+    }
+    return alltoall_pairwise(place);
+}
+
+}  // namespace headway::protocol::coll
