@@ -28,7 +28,7 @@ inline void yield_core() noexcept
     ::sched_yield();
 }
 
-/// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, the same in all processes of a node.
+/// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, one for all processes of a node.
 inline std::int64_t monotonic_ns() noexcept
 {
     timespec now{};

@@ -40,7 +40,8 @@ class Deadline {
     std::int64_t ns_;
 };
 
-/// How a futex sleep ended. `awake` includes wake-ups without a cause: callers test their word again.
+/// How a futex sleep ended. `awake` includes wake-ups without a cause: callers test their word
+/// again.
 enum class [[nodiscard]] FutexWait : std::uint8_t { awake, value_differed, timed_out };
 
 /// Sleeps while `word` holds `expected`, until a wake or `deadline`. Signals do not end the sleep.

@@ -15,7 +15,7 @@
 
 namespace headway::sync {
 
-/// What a completion does for a waiter. `thread` is done here (fire_thread), the rest by the engine.
+/// What a completion does for a waiter: `thread` is done by fire_thread(), the rest by the engine.
 enum class WaiterKind : std::uint32_t { thread, trigger, sync_object, continuation };
 
 /// One waiter of one op, in the node heap, never on a stack. Owned by who allocated it until
@@ -60,7 +60,7 @@ class BasicOpWord {
     /// be gone as soon as this returns. Requires: once in the op's life. Thread rule: any thread.
     [[nodiscard]] Waiter* complete() noexcept
     {
-        // (3) release, pairs with (1), (2), (4); acquire, pairs with (2) and (6): the contents of
+        // (3) release, pairs with (1), (2), (4) and (6); acquire, pairs with (2): the contents of
         // the waiters are visible.
         const std::uintptr_t old = word_.exchange(complete_mark, std::memory_order_acq_rel);
         return oldest_first(to_waiter(old));
@@ -79,7 +79,7 @@ class BasicOpWord {
             if (seen == complete_mark) {
                 return DetachResult::completed_meanwhile;
             }
-            // (5) acquire, pairs with (2) and (6): we read the waiters.
+            // (5) acquire, pairs with (2): we read the waiters.
             if (seen == pending ||
                 !word_.compare_exchange_strong(seen, pending, std::memory_order_acquire,
                                                std::memory_order_relaxed)) {
@@ -113,22 +113,19 @@ class BasicOpWord {
 
     AttachResult attach_chain(Waiter* newest, Waiter* oldest) noexcept
     {
-        // Relaxed: (2) checks and acquires.
-        std::uintptr_t seen = word_.load(std::memory_order_relaxed);
-        for (;;) {
-            if (seen == complete_mark) {
-                // (2') acquire fence by load, pairs with (3).
-                (void)word_.load(std::memory_order_acquire);
-                return AttachResult::already_complete;
-            }
+        // (6) acquire, pairs with (3), if COMPLETE.
+        std::uintptr_t seen = word_.load(std::memory_order_acquire);
+        while (seen != complete_mark) {
             oldest->next = to_waiter(seen);
-            // (2) release, pairs with (3) and (5): the waiters are visible to who takes them.
+            // (2) release, pairs with (3) and (5): the waiters are visible to who takes them;
+            // acquire, pairs with (3): on failure, as (6).
             if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(newest),
-                                            std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_acq_rel,
+                                            std::memory_order_acquire)) {
                 return AttachResult::attached;
             }
         }
+        return AttachResult::already_complete;
     }
 
     /// Splits `waiter` out of a chain in hand. True if it was there.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Byte ring beside a ring of cells: payload that does not fit a cell. Positions are 64-bit counts of
-// bytes that only grow; position modulo capacity is the place. A reservation is contiguous: one that
-// would pass the end of the ring skips to its start, and the skipped bytes go back with it.
+// Byte ring beside a ring of cells: payload that does not fit a cell. Positions are 64-bit counts
+// of bytes that only grow; position modulo capacity is the place. A reservation is contiguous: one
+// that would pass the end of the ring skips to its start, and the skipped bytes go back with it.
 #pragma once
 
 #include <cstddef>
