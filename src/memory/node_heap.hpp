@@ -98,6 +98,8 @@ class NodeHeap {
     HeapStatistics statistics() const noexcept;
     /// Rank inside the lock of large blocks and new slabs, or -1: asked when a rank has died.
     std::int32_t lock_holder() const noexcept;
+    /// The lower half of the allocator, for tests and reports.
+    PageRuns& runs() noexcept;
 
   private:
     struct Header;
