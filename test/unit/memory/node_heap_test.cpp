@@ -165,6 +165,7 @@ int create_on_a_full_shm()
         return no_namespace;
     }
     HeapOptions options = small_heap(1);
+    options.size_bytes = std::uint64_t{16} << 30;  // its first bytes already need more than 16 KiB
     options.kind = HeapKind::shm;
     const auto refused = NodeHeap::create(options);
     if (refused || refused.sentence().find("/dev/shm is full") == std::string::npos) {
