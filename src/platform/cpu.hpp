@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headway::platform {
+
+/// Granule that keeps two writers apart.
+inline constexpr std::size_t cache_line_bytes = 64;
+
+/// Tells the core that this is a spin loop. A few tens of cycles, no system call.
+inline void cpu_relax() noexcept
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+}
+
+/// Gives the core to another runnable thread, if there is one.
+inline void yield_core() noexcept
+{
+    ::sched_yield();
+}
+
+/// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, one for all processes of a node.
+inline std::int64_t monotonic_ns() noexcept
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace headway::platform

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace headway::platform {
+
+/// Memory that can be mapped by several processes: an anonymous memory file or a file in /dev/shm.
+/// Movable owner of the descriptor and, for the creator, of the name.
+class SharedFile {
+  public:
+    SharedFile() noexcept = default;
+    SharedFile(SharedFile&& other) noexcept;
+    SharedFile& operator=(SharedFile&& other) noexcept;
+    ~SharedFile();
+
+    /// Anonymous; others open it as /proc/<pid>/fd/<fd> while this process lives.
+    static base::Result<SharedFile> create_memfd(const std::string& name, std::uint64_t size_bytes);
+    /// A new file /dev/shm/<name>; the name must be unlinked (unlink_name, or the destructor).
+    static base::Result<SharedFile> create_shm(const std::string& name, std::uint64_t size_bytes);
+    static base::Result<SharedFile> open(const std::string& path);
+
+    int fd() const noexcept { return fd_; }
+    std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+    /// What another process of this user gives to open().
+    const std::string& path() const noexcept { return path_; }
+    /// Removes the name, so that nothing stays behind whoever dies; mappings go on. Idempotent.
+    void unlink_name() noexcept;
+
+  private:
+    base::Outcome resize(std::uint64_t size_bytes);
+
+    int fd_ = -1;
+    std::uint64_t size_bytes_ = 0;
+    std::string path_;
+    bool has_name_ = false;
+};
+
+/// Makes sure that a range of a shared file has memory behind it, so that touching it cannot raise
+/// SIGBUS. False: the file system is full.
+bool commit_range(int fd, std::uint64_t offset, std::uint64_t size_bytes) noexcept;
+
+/// A shared mapping at a given address; unmapped by the destructor.
+class Mapping {
+  public:
+    Mapping() noexcept = default;
+    Mapping(Mapping&& other) noexcept;
+    Mapping& operator=(Mapping&& other) noexcept;
+    ~Mapping();
+
+    /// Whether [address, address + size_bytes) is free in this process now.
+    static bool is_free_at(std::uintptr_t address, std::uint64_t size_bytes) noexcept;
+
+    /// Maps the whole file at exactly `address`; never replaces another mapping.
+    static base::Result<Mapping> map_at(const SharedFile& file, std::uintptr_t address);
+
+    void* base() const noexcept { return base_; }
+    std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+  private:
+    void* base_ = nullptr;
+    std::uint64_t size_bytes_ = 0;
+};
+
+}  // namespace headway::platform
