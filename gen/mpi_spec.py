@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -188,3 +189,9 @@ def load(folder: Path = SPEC) -> Spec:
         if function.body not in seen:
             raise SpecError(f"{function.name}: same_as names {function.body}, which is not there")
     return spec
+
+
+def mentions(text: str, name: str) -> bool:
+    """True where C++ text uses an identifier outside string literals."""
+    without_strings = re.sub(r'"[^"]*"', '""', text)
+    return re.search(rf"\b{re.escape(name)}\b", without_strings) is not None
