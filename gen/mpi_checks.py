@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The argument checks of one entry point, as lines of C++ (spec/mpi/kinds.toml says which)."""
+
+from __future__ import annotations
+
+from mpi_spec import Arg, Function, SpecError
+
+# Kinds whose inputs nothing is asked of.
+FREE = {
+    "request", "message", "address", "strings", "argc", "argv", "varargs", "number",
+    "displacement", "byte_number", "aint", "offset", "rank", "int", "flag", "keyval",
+    "tool_function", "tool_value",
+}
+NOT_NEGATIVE = {"count", "byte_count", "long_count", "length", "aint_size"}
+RANK_OF_COMM = {"dest", "source", "root"}
+OF_ITSELF = {"tag", "recv_tag", "color"}
+
+
+class Checks:
+    """Collects the checks in the order in which they are done: the object that holds the error
+    handler, then the arguments from left to right, then the buffers."""
+
+    def __init__(self, function: Function, args: list[Arg]) -> None:
+        self.function = function
+        self.args = args
+        self.by_name = {arg.name: arg for arg in args}
+        self.comm = next((arg for arg in args if arg.kind == "comm" and arg.direction != "out"),
+                         None)
+        self.at_root_needed = any(arg.root_only or arg.in_place == "root" for arg in args)
+
+    def lines(self) -> list[str]:
+        result: list[str] = []
+        if self.comm is not None:
+            result += self.handle(self.comm)
+        late: list[str] = []
+        root = next((arg for arg in self.args if arg.kind == "root"), None)
+        if self.at_root_needed:
+            if root is None:
+                raise SpecError(f"{self.function.name}: root_only without a root")
+            result += self.input(root)
+            result.append(f"const bool at_root = {root.name} == {self.comm_object()}->rank();")
+        for arg in self.args:
+            if arg is self.comm or (arg is root and self.at_root_needed):
+                continue
+            if arg.kind == "buffer":
+                late += self.guarded(arg, self.buffer(arg))
+            elif arg.direction == "out":
+                result += self.output(arg)
+            else:
+                result += self.guarded(arg, self.input(arg))
+        return result + late + self.alias()
+
+    def comm_object(self) -> str:
+        if self.comm is None:
+            raise SpecError(f"{self.function.name}: a rank needs a communicator argument")
+        return f"{self.comm.name}_object"
+
+    @staticmethod
+    def refuse(condition: str, action: str) -> list[str]:
+        return [f"if ({condition}) [[unlikely]] {{", f"    return {action};", "}"]
+
+    def not_null(self, arg: Arg) -> list[str]:
+        return self.refuse(f"{arg.name} == nullptr", f'refuse_null(call, "{arg.name}")')
+
+    def array_not_null(self, arg: Arg) -> list[str]:
+        length = arg.array
+        if length not in self.by_name:
+            raise SpecError(f"{self.function.name}: the length of {arg.name} is not an argument")
+        length_is_pointer = self.by_name[length].direction != "in"
+        if length_is_pointer:
+            raise SpecError(f"{self.function.name}: the length of {arg.name} is an output")
+        return self.refuse(f"{length} > 0 && {arg.name} == nullptr",
+                           f'refuse_null(call, "{arg.name}")')
+
+    def output(self, arg: Arg) -> list[str]:
+        if arg.kind == "status":
+            return []
+        return self.array_not_null(arg) if arg.is_array else self.not_null(arg)
+
+    def input(self, arg: Arg) -> list[str]:
+        kind = arg.kind
+        pointer = arg.direction == "inout"
+        if kind in {"comm", "group", "errhandler"} and not arg.is_array:
+            return self.handle(arg)
+        if kind in {"group_rank", "group_rank_or_null"} and arg.is_array:
+            return self.group_ranks(arg)
+        if arg.is_array and kind in {"request", "status"}:
+            return self.array_not_null(arg)
+        if arg.is_array:
+            raise SpecError(f"{self.function.name}: no check for an array of kind {kind}")
+        if pointer or kind in {"string", "status", "function", "either_function"}:
+            return self.not_null(arg)
+        if kind in {"datatype", "op", "info"}:
+            return self.refuse(f"!is_{kind}(call.rank(), {arg.name})",
+                               f'refuse_{kind}(call, "{arg.name}", {arg.name})')
+        if kind == "queried_datatype":
+            return self.refuse(f"!is_queried_datatype(call.rank(), {arg.name})",
+                               f'refuse_datatype(call, "{arg.name}", {arg.name})')
+        if kind in NOT_NEGATIVE:
+            error = "MPI_ERR_COUNT" if "count" in arg.name else "MPI_ERR_ARG"
+            return self.refuse(f"{arg.name} < 0",
+                               f'refuse_negative(call, "{arg.name}", {arg.name}, {error})')
+        if kind in RANK_OF_COMM:
+            size = f"{self.comm_object()}->size()"
+            return self.refuse(f"!is_{kind}({arg.name}, {size})",
+                               f'refuse_{kind}(call, "{arg.name}", {arg.name}, {size})')
+        if kind in OF_ITSELF:
+            return self.refuse(f"!is_{kind}({arg.name})",
+                               f'refuse_{kind}(call, "{arg.name}", {arg.name})')
+        if kind in FREE:
+            return []
+        raise SpecError(f"{self.function.name}: no check for kind {kind}")
+
+    def handle(self, arg: Arg) -> list[str]:
+        """Resolves a handle to `<name>_object`."""
+        lines = self.not_null(arg) if arg.direction == "inout" else []
+        value = f"*{arg.name}" if arg.direction == "inout" else arg.name
+        if arg is self.comm:
+            found, what = f"call.communicator({value})", "communicator"
+        elif arg.kind == "comm":
+            found, what = f"object::find_communicator(call.rank(), {value})", "communicator"
+        elif arg.kind == "group":
+            found, what = f"object::find_group(call.rank(), {value})", "group"
+        else:
+            found, what = f"find_error_handler(call.rank_or_null(), {value})", "error_handler"
+        target = f"{arg.name}_object"
+        lines.append(f"auto* const {target} = {found};")
+        return lines + self.refuse(f"{target} == nullptr",
+                                   f'refuse_{what}(call, "{arg.name}", {value})')
+
+    def group_ranks(self, arg: Arg) -> list[str]:
+        lines = self.array_not_null(arg)
+        if arg.literal is not None:
+            return lines
+        before = self.args[: self.args.index(arg)]
+        group = next((other for other in before if other.kind == "group"), None)
+        if group is None:
+            raise SpecError(f"{self.function.name}: {arg.name} has no group argument before it")
+        allows_null = "true" if arg.kind == "group_rank_or_null" else "false"
+        checked = (f'check_group_ranks(call, "{arg.name}", {arg.name}, {arg.array}, '
+                   f"*{group.name}_object, {allows_null})")
+        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
+                        "    return code;", "}"]
+
+    def in_place(self, arg: Arg) -> str:
+        condition = f"is_in_place({arg.name})"
+        return f"at_root && {condition}" if arg.in_place == "root" else condition
+
+    def buffer(self, arg: Arg) -> list[str]:
+        if arg.count is None or arg.datatype is None:
+            raise SpecError(f"{self.function.name}: buffer {arg.name} has no count or datatype")
+        condition = f"!is_buffer({arg.name}, {arg.count}, {arg.datatype})"
+        if arg.in_place is not None:
+            condition += f" && !({self.in_place(arg)})"
+        return self.refuse(condition, f'refuse_buffer(call, "{arg.name}", {arg.name})')
+
+    def alias(self) -> list[str]:
+        """Where MPI_IN_PLACE exists, the two buffers must not be one."""
+        buffers = [arg for arg in self.args if arg.kind == "buffer"]
+        if len(buffers) != 2 or all(arg.in_place is None for arg in buffers):
+            return []
+        first, second = buffers
+        rooted = "at_root && " if any(arg.root_only for arg in buffers) else ""
+        condition = (f"{rooted}{first.name} == {second.name} && {first.name} != nullptr && "
+                     f"{first.count} > 0")
+        return self.refuse(condition, f'refuse_alias(call, "{first.name}", "{second.name}")')
+
+    def guarded(self, arg: Arg, lines: list[str]) -> list[str]:
+        """Wraps checks of an argument that is not looked at on every rank."""
+        conditions = ["at_root"] if arg.root_only else []
+        owners = [other for other in self.args
+                  if other.kind == "buffer" and arg.name in (other.count, other.datatype)]
+        if len(owners) == 1 and owners[0].in_place is not None:
+            condition = self.in_place(owners[0])
+            conditions.append(f"!({condition})" if "&&" in condition else f"!{condition}")
+        if not conditions or not lines:
+            return lines
+        return [f"if ({' && '.join(conditions)}) {{", *("    " + line for line in lines), "}"]

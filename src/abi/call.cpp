@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "abi/call.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "object/error_class.hpp"
+
+namespace headway::abi {
+
+namespace {
+
+/// "headway: rank 3: MPI_Send: text [MPI_ERR_RANK]\n".
+std::string make_sentence(const object::RankAccess* rank, const char* function, const char* text,
+                          const char* error_name)
+{
+    std::string sentence = "headway: ";
+    if (rank != nullptr && rank->world_rank >= 0) {
+        sentence += "rank " + std::to_string(rank->world_rank) + ": ";
+    }
+    sentence.append(function).append(": ").append(text);
+    if (error_name != nullptr) {
+        sentence.append(" [").append(error_name).append("]");
+    }
+    return sentence + "\n";
+}
+
+}  // namespace
+
+int Call::fail(int error_class, const char* format, ...) noexcept
+{
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(detail_, detail_bytes, format, arguments);
+    va_end(arguments);
+    has_detail_ = true;
+    return error_class;
+}
+
+void Call::end_job(int error_class, std::string_view sentence) noexcept
+{
+    std::fwrite(sentence.data(), 1, sentence.size(), stderr);
+    std::fflush(stderr);
+    object::abort_job(rank_, error_class);
+}
+
+object::ErrorHandler* Call::handler() const noexcept
+{
+    if (source_ != nullptr) {
+        return source_->error_handler();
+    }
+    if (rank_ != nullptr && rank_->phase == object::Phase::running && rank_->self != nullptr) {
+        return rank_->self->error_handler();
+    }
+    return object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL));
+}
+
+int Call::raise(int error_class) noexcept
+{
+    using Action = object::ErrorHandler::Action;
+    object::ErrorHandler* const chosen = handler();
+    if (chosen->action() == Action::give_back) {
+        return error_class;
+    }
+    if (chosen->action() == Action::user) {
+        object::Communicator* const source = source_ != nullptr ? source_ : rank_->self;
+        MPI_Comm handle = source->handle();
+        int code = error_class;
+        chosen->communicator_function()(&handle, &code);
+        return error_class;
+    }
+    const char* const class_text = object::error_class_text(error_class);
+    const char* const text = has_detail_ ? detail_ : class_text;
+    end_job(error_class, make_sentence(rank_, name(), text != nullptr ? text : "failed",
+                                       object::error_class_name(error_class)));
+}
+
+int Call::raise_unsupported(object::Communicator* source) noexcept
+{
+    source_ = source;
+    return raise(fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                      "this version of Headway does not have the function"));
+}
+
+void Call::refuse_phase() noexcept
+{
+    const char* const text =
+        object::current_phase() == object::Phase::finalized
+            ? "called after MPI_Finalize; move the call before it"
+            : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
+    end_job(MPI_ERR_OTHER, make_sentence(rank_, name(), text, nullptr));
+}
+
+}  // namespace headway::abi

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of the application into MPI: who calls, which function, whose error handler.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+#include "abi_functions.hpp"
+#include "mpi.h"
+#include "object/communicator.hpp"
+#include "object/count_array.hpp"
+#include "object/error_handler.hpp"
+#include "object/rank_access.hpp"
+
+namespace headway::abi {
+
+// The `_c` twins share their hand-written functions, also for arguments that are MPI_Aint in one.
+static_assert(std::is_same_v<MPI_Aint, MPI_Count>);
+
+/// A user function that comes in two widths; exactly one is set.
+template <typename Narrow, typename Wide>
+struct EitherFunction {
+    Narrow* narrow = nullptr;
+    Wide* wide = nullptr;
+};
+
+struct AnyTime {};
+constexpr AnyTime any_time{};
+
+/// Lives on the stack of an entry point for the length of a call.
+class Call {
+  public:
+    /// Ends the job with one sentence where MPI is not running.
+    explicit Call(Function function) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+        if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
+            refuse_phase();
+        }
+    }
+
+    /// For functions that may be called before MPI_Init and after MPI_Finalize.
+    Call(Function function, AnyTime) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+    }
+
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    /// Requires a function that is not any_time.
+    object::RankAccess& rank() const noexcept { return *rank_; }
+    /// Null before MPI_Init and after MPI_Finalize.
+    object::RankAccess* rank_or_null() const noexcept { return rank_; }
+    /// "MPI_Send".
+    const char* name() const noexcept { return function_name(function_); }
+
+    /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
+    /// initial one).
+    void set_error_source(object::Communicator* source) noexcept { source_ = source; }
+
+    /// Says why the call fails; the entry point raises the class that the hand-written function
+    /// returns. The text is a clause in lower case without a full stop, with the cure. Returns
+    /// `error_class`.
+    [[gnu::format(printf, 3, 4), gnu::cold]] int fail(int error_class, const char* format,
+                                                      ...) noexcept;
+
+    /// Last step of every call: passes success on, raises anything else.
+    int leave(int error_class) noexcept
+    {
+        if (error_class == MPI_SUCCESS) [[likely]] {
+            return MPI_SUCCESS;
+        }
+        return raise(error_class);
+    }
+
+    /// Invokes the error handler. Returns `error_class` where the handler returns.
+    [[gnu::cold]] int raise(int error_class) noexcept;
+    /// Raises MPI_ERR_UNSUPPORTED_OPERATION, through the handler of `source` as above.
+    [[gnu::cold]] int raise_unsupported(object::Communicator* source) noexcept;
+    /// The same for file functions: the default file handler is MPI_ERRORS_RETURN.
+    [[gnu::cold]] int raise_unsupported_file() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
+
+    /// The communicator behind a handle, from now on the source of error handlers; null, and
+    /// nothing recorded, where there is none.
+    object::Communicator* communicator(MPI_Comm handle) noexcept
+    {
+        source_ = object::find_communicator(*rank_, handle);
+        return source_;
+    }
+
+  private:
+    [[gnu::cold, noreturn]] void refuse_phase() noexcept;
+    [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
+    object::ErrorHandler* handler() const noexcept;
+
+    static constexpr std::size_t detail_bytes = 384;
+
+    Function function_;
+    bool has_detail_ = false;
+    object::RankAccess* rank_;
+    object::Communicator* source_ = nullptr;
+    /// Meaningful only where has_detail_; left unset so that a call that succeeds never touches it.
+    char detail_[detail_bytes];
+};
+
+}  // namespace headway::abi

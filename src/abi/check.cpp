@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "abi/check.hpp"
+
+#include <cstddef>
+
+namespace headway::abi {
+
+namespace {
+
+/// How a bad handle came about, as far as its bits tell.
+const char* explain(const Call& call, object::HandleBits bits, object::HandleBits null_bits) noexcept
+{
+    if (bits == null_bits) {
+        return "is the null handle";
+    }
+    if (bits == 0) {
+        return "is 0, which is no handle; it was perhaps never set";
+    }
+    const object::RankAccess* const rank = call.rank_or_null();
+    if (!object::is_predefined(bits) && rank != nullptr && rank->handles != nullptr &&
+        rank->handles->is_in_range(bits)) {
+        return "was freed, or is a handle of another kind";
+    }
+    return "is no handle of that kind";
+}
+
+template <typename Handle>
+int refuse_handle(Call& call, const char* name, Handle given, const char* what,
+                  int error_class) noexcept
+{
+    const object::HandleBits bits = object::bits_of(given);
+    return call.raise(call.fail(
+        error_class, "%s (argument %s, 0x%zx) %s", what, name, static_cast<std::size_t>(bits),
+        explain(call, bits, object::HandleTraits<Handle>::null_bits)));
+}
+
+}  // namespace
+
+object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
+                                         MPI_Errhandler handle) noexcept
+{
+    object::ErrorHandler* const predefined =
+        object::predefined_error_handler(object::bits_of(handle));
+    if (predefined != nullptr || rank == nullptr || rank->handles == nullptr) {
+        return predefined;
+    }
+    return rank->handles->find<object::ErrorHandler>(handle);
+}
+
+int refuse_communicator(Call& call, const char* name, MPI_Comm given) noexcept
+{
+    return refuse_handle(call, name, given, "the communicator", MPI_ERR_COMM);
+}
+
+int refuse_group(Call& call, const char* name, MPI_Group given) noexcept
+{
+    return refuse_handle(call, name, given, "the group", MPI_ERR_GROUP);
+}
+
+int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given) noexcept
+{
+    return refuse_handle(call, name, given, "the error handler", MPI_ERR_ERRHANDLER);
+}
+
+int refuse_datatype(Call& call, const char* name, MPI_Datatype given) noexcept
+{
+    const object::HandleBits bits = object::bits_of(given);
+    if (object::predefined_size_bytes(bits) == object::datatype_not_here) {
+        return call.raise(call.fail(MPI_ERR_TYPE,
+                                    "the datatype (argument %s, 0x%zx) has no type on this "
+                                    "machine; use another one",
+                                    name, static_cast<std::size_t>(bits)));
+    }
+    return refuse_handle(call, name, given, "the datatype", MPI_ERR_TYPE);
+}
+
+int refuse_op(Call& call, const char* name, MPI_Op given) noexcept
+{
+    return refuse_handle(call, name, given, "the operator", MPI_ERR_OP);
+}
+
+int refuse_info(Call& call, const char* name, MPI_Info given) noexcept
+{
+    return refuse_handle(call, name, given, "the info object", MPI_ERR_INFO);
+}
+
+int refuse_buffer(Call& call, const char* name, const void* given) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_BUFFER,
+        given == MPI_IN_PLACE
+            ? "argument %s is MPI_IN_PLACE, which this call does not allow there; give a buffer"
+            : "argument %s is a null pointer but its count is not 0; give a buffer",
+        name));
+}
+
+int refuse_alias(Call& call, const char* name, const char* other) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_BUFFER, "arguments %s and %s are the same buffer; give MPI_IN_PLACE for one of them",
+        name, other));
+}
+
+int refuse_null(Call& call, const char* name) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_ARG, "argument %s is a null pointer; give the address of a variable", name));
+}
+
+int refuse_negative(Call& call, const char* name, MPI_Count given, int error_class) noexcept
+{
+    return call.raise(call.fail(error_class, "argument %s is %lld; it must not be negative", name,
+                                static_cast<long long>(given)));
+}
+
+int refuse_dest(Call& call, const char* name, int given, int size) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_RANK,
+        "destination %d (argument %s) is outside the communicator's %d ranks (use 0 to %d or "
+        "MPI_PROC_NULL)",
+        given, name, size, size - 1));
+}
+
+int refuse_source(Call& call, const char* name, int given, int size) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_RANK,
+        "source %d (argument %s) is outside the communicator's %d ranks (use 0 to %d, "
+        "MPI_ANY_SOURCE or MPI_PROC_NULL)",
+        given, name, size, size - 1));
+}
+
+int refuse_root(Call& call, const char* name, int given, int size) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_ROOT, "root %d (argument %s) is outside the communicator's %d ranks (use 0 to %d)",
+        given, name, size, size - 1));
+}
+
+int refuse_tag(Call& call, const char* name, int given) noexcept
+{
+    return call.raise(call.fail(MPI_ERR_TAG, "tag %d (argument %s) is not in 0 to %d", given, name,
+                                object::tag_upper_bound));
+}
+
+int refuse_recv_tag(Call& call, const char* name, int given) noexcept
+{
+    return call.raise(call.fail(MPI_ERR_TAG,
+                                "tag %d (argument %s) is not in 0 to %d and not MPI_ANY_TAG",
+                                given, name, object::tag_upper_bound));
+}
+
+int refuse_color(Call& call, const char* name, int given) noexcept
+{
+    return call.raise(call.fail(
+        MPI_ERR_ARG, "argument %s is %d; use a number from 0 on, or MPI_UNDEFINED", name, given));
+}
+
+int check_group_ranks(Call& call, const char* name, const int ranks[], int count,
+                      const object::Group& group, bool allows_proc_null) noexcept
+{
+    for (int index = 0; index < count; ++index) {
+        const int rank = ranks[index];
+        if (!is_root(rank, group.size()) && !(allows_proc_null && rank == MPI_PROC_NULL)) {
+            return call.raise(call.fail(
+                MPI_ERR_RANK, "entry %d of argument %s is %d, outside the group's %d ranks", index,
+                name, rank, group.size()));
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace headway::abi

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpi.h"
+#include "object/handle.hpp"
+
+namespace headway::object {
+
+/// What happens when a call fails. The predefined three are `predefined_error_handler()`; others
+/// live behind handles and stay while an object has them.
+class ErrorHandler {
+  public:
+    enum class Action : std::uint8_t { fatal, abort, give_back, user };
+    /// Which objects may have it; the predefined ones suit all.
+    enum class Suits : std::uint8_t { all, communicator, window, file, session };
+
+    constexpr ErrorHandler(Action action, HandleBits handle_bits) noexcept
+        : action_(action), handle_bits_(handle_bits)
+    {
+    }
+    explicit ErrorHandler(MPI_Comm_errhandler_function* function) noexcept
+        : action_(Action::user), suits_(Suits::communicator), communicator_function_(function)
+    {
+    }
+
+    Action action() const noexcept { return action_; }
+    Suits suits() const noexcept { return suits_; }
+    bool is_for_communicators() const noexcept
+    {
+        return suits_ == Suits::all || suits_ == Suits::communicator;
+    }
+    /// Requires a user's handler for communicators.
+    MPI_Comm_errhandler_function* communicator_function() const noexcept
+    {
+        return communicator_function_;
+    }
+
+    MPI_Errhandler handle() const noexcept { return handle_from<MPI_Errhandler>(handle_bits_); }
+    void set_handle(MPI_Errhandler handle) noexcept { handle_bits_ = bits_of(handle); }
+
+    /// One reference for the user's handle and one for each object that has it. The predefined
+    /// ones are not counted. Any thread.
+    void add_reference() noexcept
+    {
+        // relaxed: whoever adds one holds one.
+        references_.fetch_add(1, std::memory_order_relaxed);
+    }
+    /// True when it was the last: the caller then destroys it.
+    bool drop_reference() noexcept
+    {
+        // (3) acq_rel, pairs with itself: the last one sees what the others did before.
+        return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+
+  private:
+    Action action_;
+    Suits suits_ = Suits::all;
+    HandleBits handle_bits_ = 0;
+    MPI_Comm_errhandler_function* communicator_function_ = nullptr;
+    std::atomic<std::uint32_t> references_{1};
+};
+
+/// MPI_ERRORS_ARE_FATAL, _ABORT or _RETURN as objects, shared by all ranks of the process and never
+/// changed; null for anything else.
+ErrorHandler* predefined_error_handler(HandleBits bits) noexcept;
+
+}  // namespace headway::object

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the abi layer may know of a rank.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "object/handle_table.hpp"
+
+namespace headway::object {
+
+class Communicator;
+class Group;
+class Rank;
+
+enum class Phase : std::uint8_t { before_init, running, finalized };
+
+/// The largest tag (attribute MPI_TAG_UB).
+constexpr int tag_upper_bound = std::numeric_limits<int>::max();
+
+/// The part of a rank that every call reads; object::Rank derives from it. Written by the rank's
+/// own threads in MPI_Init and MPI_Finalize, read by them in every call.
+struct RankAccess {
+    HandleTable* handles = nullptr;
+    Communicator* world = nullptr;
+    Communicator* self = nullptr;
+    Group* empty_group = nullptr;
+    int world_rank = -1;
+    Phase phase = Phase::before_init;
+};
+
+/// The rank whose call this is: that of the calling thread; in a process with one rank, that rank,
+/// also for threads Headway never saw. Null where no rank exists (before MPI_Init or after
+/// MPI_Finalize of a process).
+RankAccess* current_rank() noexcept;
+
+/// Where the calling thread's rank, or the process that has none, stands.
+Phase current_phase() noexcept;
+
+/// The process's table, for the integer forms of handles; null where there is none yet.
+HandleTable* current_handles() noexcept;
+
+/// Ends the job with exit status `code`. The sentence was printed. `rank` may be null.
+[[noreturn]] void abort_job(RankAccess* rank, int code) noexcept;
+
+/// The communicator behind a handle of this rank, or null.
+inline Communicator* find_communicator(const RankAccess& rank, MPI_Comm handle) noexcept
+{
+    const HandleBits bits = bits_of(handle);
+    if (bits == bits_of(MPI_COMM_WORLD)) {
+        return rank.world;
+    }
+    if (bits == bits_of(MPI_COMM_SELF)) {
+        return rank.self;
+    }
+    return rank.handles->find<Communicator>(handle);
+}
+
+inline Group* find_group(const RankAccess& rank, MPI_Group handle) noexcept
+{
+    if (bits_of(handle) == bits_of(MPI_GROUP_EMPTY)) {
+        return rank.empty_group;
+    }
+    return rank.handles->find<Group>(handle);
+}
+
+}  // namespace headway::object
