@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -16,25 +17,32 @@ namespace headway::boot {
 /// gone or talks garbage yields a Failure, never a hang.
 class Boot {
   public:
+    Boot() = default;
+    Boot(const Boot&) = delete;
+    Boot& operator=(const Boot&) = delete;
     virtual ~Boot() = default;
 
     int process_index() const noexcept { return process_index_; }
     int process_count() const noexcept { return process_count_; }
     /// Identifies the job among all jobs of this machine; empty for a singleton.
     const std::string& job() const noexcept { return job_; }
-    /// How the launcher is called in messages: "mpiexec", "PMI-1 server", "none (singleton)".
+    /// How the launcher is called in messages: "headway mpiexec", "PMI-1 server" (any other one),
+    /// "none (singleton)".
     virtual std::string_view launcher() const noexcept = 0;
 
     /// Node of every process where the launcher knows it (PMI_process_mapping expanded): one entry
     /// a process; empty where it does not say.
-    virtual base::Result<std::string> node_map() = 0;
+    virtual base::Result<std::vector<int>> node_map() = 0;
 
+    /// Key and value: printable, no blank, not empty; a longer one than the launcher takes is a
+    /// Failure that says the limit. A key that is put again takes the new value.
     virtual base::Outcome put(std::string_view key, std::string_view value) = 0;
     /// Collective: after it, get() sees what every process put before it.
     virtual base::Outcome fence() = 0;
+    /// Failure for a key that nobody has put.
     virtual base::Result<std::string> get(std::string_view key) = 0;
 
-    /// Tells the launcher that this process leaves in good order.
+    /// Tells the launcher that this process leaves in good order; nothing else may be called then.
     virtual base::Outcome finalize() = 0;
     /// Ends the whole job with `code`; the launcher says so to the user. Returns only when there is
     /// no launcher to do it (the caller then exits by itself).
@@ -48,7 +56,9 @@ class Boot {
 
 /// Looks at the environment and opens what it finds: PMI-1 (PMI_FD, or PMI_PORT with PMI_ID), else
 /// singleton. Variables of a launcher that cannot be used (PMIx without PMI-1) are a Failure with
-/// the cure, never N singletons.
+/// the cure, never N singletons. Afterwards the PMI variables are gone from the environment and the
+/// descriptor is closed on exec, so that programs this process starts do not pass for it.
+/// Thread rule: changes the environment; call it while no other thread reads that.
 base::Result<std::unique_ptr<Boot>> open_boot();
 
 }  // namespace headway::boot

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "options.hpp"
+
+namespace headway::launch {
+
+/// What every rank of a job shares.
+struct JobIdentity {
+    std::string job;                ///< names the job among all of this machine
+    int rank_count = 1;
+    std::string library_directory;  ///< put first on the ranks' library path; empty: none
+};
+
+/// The environment mpiexec itself was started with, as NAME=VALUE.
+std::vector<std::string> own_environment();
+
+/// Takes the marks of an outer job (this mpiexec may run inside a rank) out of `environment`.
+std::vector<std::string> without_outer_job(std::vector<std::string> environment);
+
+/// The environment of `rank`, whose PMI connection is `pmi_descriptor`: `inherited`, as far as
+/// `choice` keeps it, then what it sets, then the launcher's own variables.
+std::vector<std::string> environment_of_rank(const std::vector<std::string>& inherited,
+                                             const EnvironmentChoice& choice,
+                                             const JobIdentity& identity, int rank,
+                                             int pmi_descriptor);
+
+/// What the options of all programs and those of one make together; the program's win.
+EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program);
+
+/// ../lib beside the directory of the running mpiexec; empty when there is none.
+std::string own_library_directory();
+
+/// A name for a new job, unique on this machine.
+std::string new_job_name();
+
+}  // namespace headway::launch

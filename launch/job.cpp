@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job.hpp"
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace headway::launch {
+namespace {
+
+constexpr std::array forwarded_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                                          SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
+
+base::Failure system_failure(const std::string& what)
+{
+    return {what + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Job::Rank::Rank(Destination& out_to, Destination& err_to, const std::string& label,
+                std::size_t index)
+    : streams{Stream{-1, LineStream(out_to, label, 2 * index)},
+              Stream{-1, LineStream(err_to, label, 2 * index + 1)}}
+{
+}
+
+Job::Job(Options options) : options_(std::move(options)), out_(STDOUT_FILENO), err_(STDERR_FILENO)
+{
+}
+
+Job::~Job()
+{
+    for (const auto& rank : ranks_) {
+        for (Stream& stream : rank->streams) {
+            close_stream(stream);
+        }
+        close_pmi(*rank);
+    }
+    for (const int descriptor : {signals_, poll_}) {
+        if (descriptor >= 0) {
+            ::close(descriptor);
+        }
+    }
+}
+
+base::Outcome Job::prepare()
+{
+    identity_ = {new_job_name(), options_.rank_count(), own_library_directory()};
+    inherited_ = without_outer_job(own_environment());
+    watcher_ = std::make_unique<Watcher>(identity_.job);
+    // Every orphan of the job becomes a child of mpiexec, so that none gets lost.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int signal : forwarded_signals) {
+        sigaddset(&wanted, signal);
+    }
+    ::sigprocmask(SIG_BLOCK, &wanted, &signals_before_);
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors_before_) == 0) {
+        rlimit all = descriptors_before_;
+        all.rlim_cur = all.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &all);
+    }
+    poll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    signals_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (poll_ < 0 || signals_ < 0) {
+        return system_failure("cannot set up the launcher");
+    }
+    watch(signals_, EPOLLIN, Source::signals, 0);
+    return base::Done{};
+}
+
+bool Job::can_give_stdin() const
+{
+    // In the background the terminal's input belongs to somebody else.
+    const bool is_foreign_terminal =
+        ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) != ::getpgrp();
+    return options_.gives_stdin && !is_foreign_terminal;
+}
+
+base::Outcome Job::start_ranks()
+{
+    const auto places =
+        place_ranks(options_.binding, identity_.rank_count, options_.cpus_per_rank);
+    if (!places) {
+        return base::Failure{places.sentence()};
+    }
+    std::vector<int> program_indices;
+    for (std::size_t index = 0; index < options_.programs.size(); ++index) {
+        const auto count = static_cast<std::size_t>(options_.programs[index].rank_count);
+        program_indices.insert(program_indices.end(), count, static_cast<int>(index));
+    }
+    server_.emplace(identity_.job, program_indices);
+    if (options_.reports_bindings) {
+        for (std::size_t index = 0; index < places.value().size(); ++index) {
+            say("rank " + std::to_string(index) + " is " + places.value()[index].description);
+        }
+    }
+    for (std::size_t index = 0; index < program_indices.size(); ++index) {
+        const auto program = static_cast<std::size_t>(program_indices[index]);
+        if (auto started =
+                start_rank(index, options_.programs[program], places.value()[index]);
+            !started) {
+            return base::Failure{"rank " + std::to_string(index) + ": " + started.sentence()};
+        }
+    }
+    return base::Done{};
+}
+
+base::Outcome Job::start_rank(std::size_t index, const Program& program, const Place& place)
+{
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return system_failure("cannot make its PMI connection");
+    }
+    ChildPlan plan;
+    plan.arguments = program.arguments;
+    plan.environment = environment_of_rank(
+        inherited_, combine(options_.environment, program.environment), identity_,
+        static_cast<int>(index), ends[1]);
+    plan.directory = program.directory;
+    plan.cpus = place.cpus;
+    plan.has_stdin = index == 0 && can_give_stdin();
+    plan.pmi_descriptor = ends[1];
+    plan.signals = signals_before_;
+    plan.descriptors = descriptors_before_;
+    is_prompt_possible_ = is_prompt_possible_ || (plan.has_stdin && ::isatty(STDIN_FILENO) == 1);
+    const auto child = start_child(plan);
+    ::close(ends[1]);
+    if (!child) {
+        ::close(ends[0]);
+        return base::Failure{child.sentence()};
+    }
+    const std::string label = options_.has_label ? "[" + std::to_string(index) + "] " : "";
+    Destination& err_to = err_.is_same_file(out_) ? out_ : err_;
+    auto rank = std::make_unique<Rank>(out_, err_to, label, index);
+    rank->pid = child.value().pid;
+    rank->is_running = true;
+    rank->pmi = ends[0];
+    watch(rank->pmi, EPOLLIN, Source::pmi, index);
+    rank->streams[0].descriptor = child.value().out;
+    rank->streams[1].descriptor = child.value().err;
+    ranks_.push_back(std::move(rank));
+    ++running_count_;
+    return base::Done{};
+}
+
+int Job::run()
+{
+    if (auto prepared = prepare(); !prepared) {
+        say(prepared.sentence());
+        update_destinations();
+        return 1;
+    }
+    if (options_.timeout_s > 0) {
+        timeout_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(
+                                          std::min(options_.timeout_s, 1e9)));
+    }
+    if (auto started = start_ranks(); !started) {
+        end_job(127, started.sentence());
+        signal_ranks(SIGKILL);
+    }
+    go_on_if_all_ended();
+    update_destinations();
+    while (state_ != State::done) {
+        poll_once();
+    }
+    watcher_.reset();
+    remove_shared_memory(identity_.job);
+    return exit_code_.value_or(0);
+}
+
+void Job::watch(int descriptor, std::uint32_t events, Source source, std::size_t index)
+{
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = (static_cast<std::uint64_t>(source) << 32U) | index;
+    if (::epoll_ctl(poll_, EPOLL_CTL_ADD, descriptor, &event) != 0 && errno == EEXIST) {
+        ::epoll_ctl(poll_, EPOLL_CTL_MOD, descriptor, &event);
+    }
+}
+
+void Job::unwatch(int descriptor) const
+{
+    ::epoll_ctl(poll_, EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+int Job::timeout_ms() const
+{
+    Clock::time_point first = Clock::time_point::max();
+    const auto consider = [&first](const Deadline& deadline) {
+        first = std::min(first, deadline.value_or(Clock::time_point::max()));
+    };
+    for (const Deadline& deadline : {timeout_, kill_at_, sweep_at_, prompt_at_}) {
+        consider(deadline);
+    }
+    for (const auto& rank : ranks_) {
+        consider(rank->pmi_closed_until);
+    }
+    if (first == Clock::time_point::max()) {
+        return -1;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, 1'000'000));
+}
+
+void Job::poll_once()
+{
+    std::array<epoll_event, 64> events;
+    const int count =
+        ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), timeout_ms());
+    for (int index = 0; index < count; ++index) {
+        dispatch(events[static_cast<std::size_t>(index)].data.u64);
+    }
+    check_deadlines();
+    go_on_if_all_ended();
+    write_pmi();
+    update_destinations();
+}
+
+void Job::dispatch(std::uint64_t tag)
+{
+    const auto index = static_cast<std::size_t>(tag & 0xffffffffU);
+    switch (static_cast<Source>(tag >> 32U)) {
+    case Source::signals:
+        take_signals();
+        break;
+    case Source::pmi:
+        read_pmi(index);
+        break;
+    case Source::out:
+        read_stream(index, ranks_[index]->streams[0], 1);
+        break;
+    case Source::err:
+        read_stream(index, ranks_[index]->streams[1], 1);
+        break;
+    case Source::destination:
+        break;  // update_destinations() writes after every round
+    }
+}
+
+void Job::check_deadlines()
+{
+    const auto now = Clock::now();
+    const auto is_due = [now](Deadline& deadline) {
+        const bool due = deadline && *deadline <= now;
+        if (due) {
+            deadline.reset();
+        }
+        return due;
+    };
+    if (is_due(timeout_) && state_ == State::running) {
+        std::string seconds = std::to_string(options_.timeout_s);
+        seconds.erase(seconds.find_last_not_of('0') + 1);
+        seconds.erase(seconds.find_last_not_of('.') + 1);
+        end_job(124, "the job ran longer than --timeout " + seconds + " s; the ranks were ended");
+    }
+    if (is_due(kill_at_)) {
+        signal_ranks(SIGKILL);
+    }
+    if (is_due(prompt_at_) && !ranks_.empty()) {
+        for (Stream& stream : ranks_[0]->streams) {
+            stream.lines.show_unfinished();
+        }
+    }
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+        Rank& rank = *ranks_[index];
+        if (is_due(rank.pmi_closed_until) && rank.is_running) {
+            end_job(1, name_of(index) + " closed its PMI connection without MPI_Finalize" +
+                           std::string(and_others()));
+        }
+    }
+    if (is_due(sweep_at_) && state_ == State::sweeping) {
+        sweep();
+    }
+}
+
+}  // namespace headway::launch

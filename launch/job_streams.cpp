@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "job.hpp"
+
+namespace headway::launch {
+namespace {
+
+constexpr std::size_t read_bytes = std::size_t{64} << 10U;
+/// A pipe holds 64 KiB, so that many reads see all that a rank wrote before its end.
+constexpr std::size_t drain_reads = 20;
+constexpr std::chrono::milliseconds prompt_delay{100};
+constexpr std::chrono::milliseconds pmi_close_grace{1000};
+constexpr std::size_t launcher_source = ~std::size_t{0};
+
+}  // namespace
+
+void Job::read_stream(std::size_t rank, Stream& stream, std::size_t reads_max)
+{
+    std::array<char, read_bytes> chunk;
+    for (std::size_t reads = 0; reads < reads_max && stream.descriptor >= 0; ++reads) {
+        const ssize_t count = ::read(stream.descriptor, chunk.data(), chunk.size());
+        if (count > 0) {
+            stream.lines.receive({chunk.data(), static_cast<std::size_t>(count)});
+        } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        } else {
+            close_stream(stream);
+        }
+    }
+    if (rank == 0 && is_prompt_possible_ && stream.lines.has_unfinished()) {
+        prompt_at_ = Clock::now() + prompt_delay;
+    }
+}
+
+void Job::close_stream(Stream& stream)
+{
+    if (stream.descriptor >= 0) {
+        ::close(stream.descriptor);
+        stream.descriptor = -1;
+        stream.is_polled = false;
+        stream.lines.finish();
+    }
+}
+
+void Job::drain_output(Rank& rank, std::size_t index)
+{
+    for (Stream& stream : rank.streams) {
+        read_stream(index, stream, drain_reads);
+    }
+}
+
+void Job::update_destinations()
+{
+    const auto update = [this](Destination& destination, bool& is_watched) {
+        const bool was_broken = destination.is_broken();
+        if (!destination.write_some() && !was_broken && state_ == State::running) {
+            // Programs end silently when their reader goes away; so does a job.
+            set_exit_code(128 + SIGPIPE);
+            end_job(128 + SIGPIPE, "");
+        }
+        if (destination.has_backlog() != is_watched) {
+            is_watched = !is_watched;
+            if (is_watched) {
+                watch(destination.descriptor(), EPOLLOUT, Source::destination, 0);
+            } else {
+                unwatch(destination.descriptor());
+            }
+        }
+    };
+    update(out_, is_out_watched_);
+    update(err_, is_err_watched_);
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+        for (std::size_t which = 0; which < 2; ++which) {
+            Stream& stream = ranks_[index]->streams[which];
+            const bool is_wanted =
+                stream.descriptor >= 0 && !stream.lines.destination().is_congested();
+            if (is_wanted && !stream.is_polled) {
+                watch(stream.descriptor, EPOLLIN, which == 0 ? Source::out : Source::err, index);
+            } else if (!is_wanted && stream.is_polled) {
+                unwatch(stream.descriptor);
+            }
+            stream.is_polled = is_wanted;
+        }
+    }
+    if (state_ == State::flushing && !out_.has_backlog() && !err_.has_backlog()) {
+        state_ = State::done;
+    }
+}
+
+void Job::read_pmi(std::size_t rank)
+{
+    Rank& source = *ranks_[rank];
+    std::array<char, 8192> chunk;
+    while (source.pmi >= 0) {
+        const ssize_t count = ::recv(source.pmi, chunk.data(), chunk.size(), MSG_DONTWAIT);
+        if (count > 0) {
+            judge_pmi_event(rank, server_->receive(
+                                      rank, {chunk.data(), static_cast<std::size_t>(count)}));
+            continue;
+        }
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        }
+        close_pmi(source);
+        if (server_->is_inside(rank) && source.is_running) {
+            source.pmi_closed_until = Clock::now() + pmi_close_grace;
+        }
+    }
+}
+
+void Job::write_pmi()
+{
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+        Rank& rank = *ranks_[index];
+        std::string& outbox = server_->outbox(index);
+        while (rank.pmi >= 0 && !outbox.empty()) {
+            const ssize_t count =
+                ::send(rank.pmi, outbox.data(), outbox.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+            if (count <= 0) {
+                break;
+            }
+            outbox.erase(0, static_cast<std::size_t>(count));
+        }
+        const bool needs_room = rank.pmi >= 0 && !outbox.empty();
+        if (needs_room != rank.awaits_pmi_room && rank.pmi >= 0) {
+            watch(rank.pmi, EPOLLIN | (needs_room ? EPOLLOUT : 0U), Source::pmi, index);
+        }
+        rank.awaits_pmi_room = needs_room;
+    }
+}
+
+void Job::close_pmi(Rank& rank)
+{
+    if (rank.pmi >= 0) {
+        ::close(rank.pmi);
+        rank.pmi = -1;
+    }
+}
+
+void Job::judge_pmi_event(std::size_t rank, const PmiEvent& event)
+{
+    if (event.kind == PmiEvent::Kind::garbage) {
+        end_job(1, name_of(rank) + " sent " + event.sentence +
+                       " on its PMI connection, which is not PMI-1" + std::string(and_others()));
+    } else if (event.kind == PmiEvent::Kind::abort) {
+        const std::string code = std::to_string(event.exit_code);
+        const int low = event.exit_code & 0xff;
+        drain_output(*ranks_[rank], rank);
+        if (!event.sentence.empty()) {
+            say(event.sentence);
+        }
+        end_job(low == 0 ? 1 : low,
+                name_of(rank) + " aborted the job with code " + code + std::string(and_others()));
+    } else {
+        check_barrier();
+    }
+}
+
+void Job::say(const std::string& sentence)
+{
+    Destination& to = err_.is_same_file(out_) ? out_ : err_;
+    to.add("headway mpiexec: " + sentence + "\n", launcher_source);
+}
+
+}  // namespace headway::launch

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// mpiexec: starts the ranks of a job on this machine.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "boot/pmi1_line.hpp"
+#include "job.hpp"
+#include "options.hpp"
+
+#ifndef HEADWAY_VERSION
+#define HEADWAY_VERSION "unversioned"
+#endif
+
+namespace {
+
+constexpr int usage_exit_code = 2;
+
+/// Descriptors 0, 1 and 2 must be open, else a pipe of ours would take their place.
+void open_missing_streams()
+{
+    int descriptor = 0;
+    do {
+        descriptor = ::open("/dev/null", O_RDWR);
+    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0) {
+        ::close(descriptor);
+    }
+}
+
+/// Inside a rank of another job its PMI connection is ours to keep from our own ranks.
+void hide_outer_connection()
+{
+    const char* text = std::getenv("PMI_FD");
+    const auto descriptor = headway::boot::parse_int(text == nullptr ? "" : text);
+    if (descriptor && *descriptor > STDERR_FILENO) {
+        const int flags = ::fcntl(*descriptor, F_GETFD);
+        if (flags >= 0) {
+            ::fcntl(*descriptor, F_SETFD, flags | FD_CLOEXEC);
+        }
+    }
+}
+
+void print(std::FILE* stream, std::string_view text)
+{
+    std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments)
+{
+    using headway::launch::Request;
+    open_missing_streams();
+    hide_outer_connection();
+    const std::vector<std::string> words(arguments + (argument_count > 0 ? 1 : 0),
+                                         arguments + argument_count);
+    auto options = headway::launch::parse_options(words);
+    if (!options) {
+        print(stderr, "headway mpiexec: " + options.sentence());
+        return usage_exit_code;
+    }
+    if (options.value().request == Request::help) {
+        print(stdout, headway::launch::usage());
+        return 0;
+    }
+    if (options.value().request == Request::version) {
+        print(stdout, "headway mpiexec " HEADWAY_VERSION);
+        return 0;
+    }
+    return headway::launch::Job(std::move(options.value())).run();
+}

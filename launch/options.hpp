@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace headway::launch {
+
+/// What the ranks of a program find in their environment besides what the launcher adds.
+struct EnvironmentChoice {
+    /// Names kept of mpiexec's own environment; all of it when empty.
+    std::optional<std::vector<std::string>> kept;
+    /// Set in this order, later ones win.
+    std::vector<std::pair<std::string, std::string>> set;
+};
+
+/// One program of the command line, between two `:`.
+struct Program {
+    int rank_count = 1;
+    std::vector<std::string> arguments;  ///< the first is the program itself
+    std::string directory;               ///< empty: where mpiexec was started
+    EnvironmentChoice environment;
+};
+
+enum class Binding { automatic, core, none };
+enum class Request { run, help, version };
+
+struct Options {
+    Request request = Request::run;
+    std::vector<Program> programs;
+    EnvironmentChoice environment;  ///< for all programs, below their own
+    Binding binding = Binding::automatic;
+    int cpus_per_rank = 1;
+    double timeout_s = 0;  ///< 0: none
+    bool has_label = false;
+    bool reports_bindings = false;
+    bool gives_stdin = true;  ///< rank 0 gets mpiexec's standard input
+
+    int rank_count() const noexcept;
+};
+
+/// Reads a command line (without the name of mpiexec itself). Failure: one sentence that names the
+/// option and the cure.
+base::Result<Options> parse_options(std::span<const std::string> arguments);
+
+/// The option a user most likely meant by `name` (without dashes); empty when none is near.
+std::string nearest_option(std::string_view name);
+
+/// The text of --help.
+std::string_view usage() noexcept;
+
+}  // namespace headway::launch

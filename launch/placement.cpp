@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement.hpp"
+
+#include <hwloc.h>
+#include <sched.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace headway::launch {
+namespace {
+
+struct Core {
+    int index;  ///< the operating system's number, for messages
+    std::vector<int> cpus;
+};
+
+struct TopologyDeleter {
+    void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+struct BitmapDeleter {
+    void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+
+/// The cores mpiexec may use, each with those of its cpus that it may use.
+std::vector<Core> usable_cores()
+{
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0) {
+        return {};
+    }
+    const std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
+    const std::unique_ptr<hwloc_bitmap_s, BitmapDeleter> allowed(hwloc_bitmap_alloc());
+    if (hwloc_topology_load(raw) != 0 || !allowed ||
+        hwloc_get_cpubind(raw, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+        return {};
+    }
+    std::vector<Core> cores;
+    const int count = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
+    for (int index = 0; index < count; ++index) {
+        const hwloc_obj* core =
+            hwloc_get_obj_by_type(raw, HWLOC_OBJ_CORE, static_cast<unsigned>(index));
+        Core usable{static_cast<int>(core->os_index), {}};
+        const int last = hwloc_bitmap_last(core->cpuset);
+        for (int cpu = hwloc_bitmap_first(core->cpuset); cpu >= 0 && cpu <= last;
+             cpu = hwloc_bitmap_next(core->cpuset, cpu)) {
+            if (hwloc_bitmap_isset(allowed.get(), static_cast<unsigned>(cpu)) != 0) {
+                usable.cpus.push_back(cpu);
+            }
+        }
+        if (!usable.cpus.empty()) {
+            cores.push_back(std::move(usable));
+        }
+    }
+    return cores;
+}
+
+std::string join(const std::vector<int>& numbers)
+{
+    std::string text;
+    for (const int number : numbers) {
+        text += (text.empty() ? "" : ",") + std::to_string(number);
+    }
+    return text;
+}
+
+Place place_on(const Core* first, std::size_t count)
+{
+    Place place;
+    std::vector<int> indices;
+    for (const Core* core = first; core != first + count; ++core) {
+        indices.push_back(core->index);
+        place.cpus.insert(place.cpus.end(), core->cpus.begin(), core->cpus.end());
+    }
+    place.description = "bound to core " + join(indices) + " (cpu " + join(place.cpus) + ")";
+    return place;
+}
+
+/// More cpus than this cannot be among the allowed ones; saves reading the topology.
+bool is_certainly_too_many(std::size_t wanted)
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    return ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
+           wanted > static_cast<std::size_t>(CPU_COUNT(&allowed));
+}
+
+}  // namespace
+
+base::Result<std::vector<Place>> place_ranks(Binding binding, int rank_count, int cpus_per_rank)
+{
+    const auto ranks = static_cast<std::size_t>(rank_count);
+    const auto width = static_cast<std::size_t>(cpus_per_rank);
+    if (binding == Binding::none) {
+        return std::vector<Place>(ranks, Place{{}, "not bound"});
+    }
+    std::vector<Core> cores;
+    if (binding == Binding::core || !is_certainly_too_many(ranks * width)) {
+        cores = usable_cores();
+    }
+    if (cores.size() < ranks * width) {
+        if (binding == Binding::core) {
+            return base::Failure{std::to_string(ranks) + " ranks with " + std::to_string(width) +
+                                 " cores each do not fit the " + std::to_string(cores.size()) +
+                                 " cores mpiexec may use; take fewer, or --bind-to none"};
+        }
+        return std::vector<Place>(ranks, Place{{}, "not bound (more ranks than cores)"});
+    }
+    std::vector<Place> places;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        places.push_back(place_on(cores.data() + rank * width, width));
+    }
+    return places;
+}
+
+}  // namespace headway::launch

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+namespace headway::launch {
+
+std::string_view usage() noexcept
+{
+    return R"(Usage: mpiexec [options] PROGRAM [arguments] [: [options] PROGRAM [arguments]]...
+Starts the ranks of an MPI job on this machine and ends with the exit code of the first that failed.
+
+Options of one program
+  -n, -np, -c COUNT       number of ranks (1)
+  -x NAME[=VALUE]         set a variable for the ranks (a name alone: ranks have it anyway)
+  --env NAME=VALUE        the same; also Hydra's form -env NAME VALUE
+  --wdir, -wd DIRECTORY   directory to start in
+Options of the job
+  -genv NAME VALUE        set a variable for the ranks of all programs
+  --bind-to core|none     bind each rank to cores of its own, or not at all
+                          (core when there are enough cores, else none)
+  --cpus-per-rank COUNT   cores a rank is bound to (1)
+  --report-bindings       say which cores each rank is bound to
+  --label, -l             begin every line with the rank that wrote it
+  --timeout SECONDS       end the job after that time, with exit code 124
+  --stdin 0|none          who reads standard input: rank 0 (default) or nobody
+  --ranks process         what a rank is (thread and ult are not built yet)
+  --help, --version
+
+Signals: INT, TERM, HUP, USR1, USR2 and QUIT go to all ranks, a second INT kills them; Ctrl-Z stops
+the job and fg continues it. A rank that dies, or leaves without MPI_Finalize, ends the job.
+Under tools: mpiexec -n 4 gdb|valgrind|perf ... PROGRAM; rank 0 has the terminal's input.
+Other well-known options of Hydra and Open MPI are accepted, or answered by name.
+)";
+}
+
+}  // namespace headway::launch

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "boot/boot.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include "boot/pmi1.hpp"
+#include "boot/pmi1_line.hpp"
+#include "boot/single.hpp"
+
+namespace headway::boot {
+namespace {
+
+constexpr std::array pmi1_variables = {"PMI_FD",   "PMI_RANK", "PMI_SIZE",  "PMI_PORT",
+                                       "PMI_ID",   "PMI_SPAWNED", "PMI_DEBUG", "PMI_TOTALVIEW"};
+
+std::string text_of(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+bool is_set(const char* name)
+{
+    return std::getenv(name) != nullptr;
+}
+
+base::Result<int> number_of(const char* name)
+{
+    const std::string text = text_of(name);
+    const auto value = parse_int(text);
+    if (!value || *value < 0) {
+        return base::Failure{"the launcher's variable " + std::string(name) + " is " +
+                             (is_set(name) ? quote_bytes(text) : "missing") +
+                             " where a number is due; start the program with Headway's mpiexec, "
+                             "or unset the PMI variables to run it alone"};
+    }
+    return *value;
+}
+
+base::Result<Pmi1Address> read_address()
+{
+    Pmi1Address address;
+    address.headway_job = text_of("HEADWAY_JOB");
+    struct Wanted {
+        const char* name;
+        int* value;
+    };
+    const std::array by_descriptor = {Wanted{"PMI_FD", &address.descriptor},
+                                      Wanted{"PMI_RANK", &address.process_index},
+                                      Wanted{"PMI_SIZE", &address.process_count}};
+    const std::array by_port = {Wanted{"PMI_ID", &address.process_index}};
+    const bool has_descriptor = is_set("PMI_FD");
+    const auto read = [](const auto& wanted) -> base::Outcome {
+        for (const Wanted& each : wanted) {
+            const auto number = number_of(each.name);
+            if (!number) {
+                return base::Failure{number.sentence()};
+            }
+            *each.value = number.value();
+        }
+        return base::Done{};
+    };
+    if (auto outcome = has_descriptor ? read(by_descriptor) : read(by_port); !outcome) {
+        return base::Failure{outcome.sentence()};
+    }
+    if (!has_descriptor) {
+        address.port = text_of("PMI_PORT");
+    }
+    return address;
+}
+
+/// Why a process without PMI-1 must not take itself for a singleton; empty when it may.
+std::string foreign_launcher()
+{
+    if (is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK")) {
+        return "this process was started by a launcher that speaks PMIx only (Open MPI's mpirun, "
+               "prterun or srun --mpi=pmix); start it with Headway's mpiexec, with mpiexec.hydra, "
+               "or with srun --mpi=pmi2, or unset PMIX_NAMESPACE and PMIX_RANK to run it alone";
+    }
+    const auto tasks = parse_int(text_of("SLURM_STEP_NUM_TASKS"));
+    if (is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID") && tasks.value_or(1) > 1) {
+        return "this process was started by srun without PMI; use srun --mpi=pmi2, or start the "
+               "program with Headway's mpiexec";
+    }
+    return "";
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Boot>> open_boot()
+{
+    if (is_set("PMI_FD") || is_set("PMI_PORT")) {
+        const auto address = read_address();
+        if (!address) {
+            return base::Failure{address.sentence()};
+        }
+        auto boot = Pmi1Boot::open(address.value());
+        for (const char* name : pmi1_variables) {
+            ::unsetenv(name);
+        }
+        return boot;
+    }
+    if (std::string why = foreign_launcher(); !why.empty()) {
+        return base::Failure{std::move(why)};
+    }
+    return open_single();
+}
+
+}  // namespace headway::boot
