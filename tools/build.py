@@ -13,7 +13,7 @@ _COMPILERS = {"clang": _CLANG, "fuzz": _CLANG}
 
 
 def jobs() -> str:
-    return os.environ.get("HEADWAY_DEV_JOBS") or str(len(os.sched_getaffinity(0)))
+    return os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
 
 
 def _configure(preset: str) -> None:

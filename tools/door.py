@@ -2,7 +2,6 @@
 """The commands of ./dev."""
 
 import importlib.util
-import os
 import subprocess
 import sys
 import time
@@ -51,7 +50,7 @@ def do_demo(arguments: list[str]) -> int:
 
 
 def do_bench(arguments: list[str]) -> int:
-    """bench/NAME.py is started with the stage's path; options after NAME are its own."""
+    """Builds, then runs bench/NAME.py on the stage; options after NAME are its own."""
     names = sorted(path.stem for path in (tree.ROOT / "bench").glob("[!_]*.py"))
     if not arguments:
         say("benchmarks: " + (" ".join(names) or "none yet"))
@@ -59,10 +58,10 @@ def do_bench(arguments: list[str]) -> int:
     if arguments[0] not in names:
         raise StepFailed(f"there is no benchmark '{arguments[0]}'; there are: "
                          + (" ".join(names) or "none yet"))
-    stage = build.build()
+    build.build()
     return subprocess.run(
         [sys.executable, "-m", f"bench.{arguments[0]}", *arguments[1:]], check=False,
-        cwd=tree.ROOT, env={**os.environ, "HEADWAY_STAGE": str(stage)},
+        cwd=tree.ROOT,
     ).returncode
 
 
