@@ -92,6 +92,12 @@ def read_knobs(text: str) -> list[Knob]:
     return knobs
 
 
+def read_not_knobs(text: str) -> list[str]:
+    """Variables that start with HEADWAY_ but are no settings."""
+    names: list[str] = tomllib.loads(text).get("not_knobs", [])
+    return names
+
+
 def enumerator(choice: str) -> str:
     """`auto` is a word of C++."""
     return "automatic" if choice == "auto" else choice
@@ -122,7 +128,8 @@ def _row(knob: Knob) -> str:
         f"     }}}},\n")
 
 
-def render_header(knobs: list[Knob]) -> str:
+def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
+    others = ", ".join(f'"{name}"' for name in not_knobs)
     enumerations = "".join(_enumeration(knob) for knob in knobs if knob.type == "choice")
     return (
         "// SPDX-License-Identifier: Apache-2.0\n"
@@ -140,6 +147,8 @@ def render_header(knobs: list[Knob]) -> str:
         "    std::string_view choices;\n    std::string_view not_built;\n"
         "    void (*store)(Knobs& knobs, std::uint64_t value);\n};\n\n"
         f"inline constexpr KnobRow knob_table[] = {{\n{''.join(_row(knob) for knob in knobs)}}};\n\n"
+        "/// Variables with our prefix that are no settings.\n"
+        f"inline constexpr std::string_view not_knobs[] = {{{others}}};\n\n"
         "}  // namespace headway::config\n")
 
 
@@ -176,13 +185,14 @@ def main(arguments: list[str]) -> int:
         print(HEADER)
         return 0
     try:
-        knobs = read_knobs((ROOT / "spec" / "knobs.toml").read_text())
+        text = (ROOT / "spec" / "knobs.toml").read_text()
+        knobs = read_knobs(text)
     except BadKnob as error:
         print(f"spec/knobs.toml: {error}", file=sys.stderr)
         return 1
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / HEADER).write_text(render_header(knobs))
+        (options.out / HEADER).write_text(render_header(knobs, read_not_knobs(text)))
     page = ROOT / "docs" / "knobs.md"
     if options.docs:
         page.write_text(render_docs(knobs))

@@ -55,17 +55,36 @@ def _show_progress(name: str, log: Path, started: float, ended: threading.Event)
         print("\r\033[K", end="", flush=True)
 
 
-def end_group(process: "subprocess.Popen[bytes]") -> None:
-    """Ends a process started with start_new_session, and everything it started."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
+def _members(session: int) -> list[int]:
+    """Processes of a session. A program may change its process group, but seldom its session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
             continue
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def end_session(process: "subprocess.Popen[bytes]", grace_s: float = 5.0) -> None:
+    """Ends a process started with start_new_session, and everything of its session."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        members = _members(process.pid)
+        for member in members:
+            try:
+                os.kill(member, number)
+            except ProcessLookupError:
+                continue
+        deadline = time.monotonic() + grace_s
+        while members and time.monotonic() < deadline:
+            process.poll()
+            time.sleep(0.02)
+            members = _members(process.pid)
+    process.wait()
 
 
 def run_logged(
@@ -95,7 +114,7 @@ def run_logged(
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            end_group(process)
+            end_session(process)
             ended.set()
             progress.join()
     elapsed = time.monotonic() - started

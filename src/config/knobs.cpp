@@ -11,8 +11,6 @@ namespace headway::config {
 namespace {
 
 constexpr std::string_view prefix = "HEADWAY_";
-/// Variables with our prefix that the launcher sets for its own ends.
-constexpr std::string_view launcher_variables[] = {"HEADWAY_JOB"};
 
 std::string variable_of(std::string_view knob)
 {
@@ -159,7 +157,7 @@ std::vector<std::string> unknown_knob_warnings(const platform::Environment& envi
 {
     std::vector<std::string> warnings;
     for (const auto& [name, value] : environment.variables()) {
-        if (!name.starts_with(prefix) || std::ranges::count(launcher_variables, name) > 0) {
+        if (!name.starts_with(prefix) || std::ranges::count(not_knobs, name) > 0) {
             continue;
         }
         std::string nearest;
