@@ -39,5 +39,6 @@ def build(preset: str = "release", targets: tuple[str, ...] = ("all",)) -> Path:
     _configure(preset)
     folder = tree.build_of(preset)
     run_logged(f"build {preset}", ["ninja", "-C", folder, "-j", jobs(), *targets])
-    run_logged(f"install {preset}", ["cmake", "--install", folder])
+    if targets == ("all",):
+        run_logged(f"install {preset}", ["cmake", "--install", folder])
     return tree.stage_of(preset)

@@ -2,13 +2,14 @@
 """The commands of ./dev."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 from tools import build, packages, tree
-from tools.terminal import StepFailed, say
+from tools.terminal import StepFailed, end_children, say
 
 USAGE = """\
 ./dev setup                      install what is missing (apt, and pip into a private environment)
@@ -101,8 +102,9 @@ def main(arguments: list[str]) -> int:
         print(f"headway: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("headway: interrupted", file=sys.stderr)
-        return 130
+        print("\nheadway: interrupted", file=sys.stderr, flush=True)
+        end_children()
+        os._exit(130)  # threads may still wait for what was just ended
 
 
 if __name__ == "__main__":

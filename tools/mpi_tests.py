@@ -63,15 +63,18 @@ def _outdated(source: Path, binary: Path, stage: Path) -> bool:
     return any(path.stat().st_mtime > binary.stat().st_mtime for path in inputs)
 
 
-def compile_program(program: str, preset: str) -> None:
+def compile_program(program: str, preset: str) -> bool:
+    """Compiles a program if its binary is older than what it is made from; says if it did."""
     source, binary = FOLDER / program, binary_of(program, preset)
     stage = tree.stage_of(preset)
     if not _outdated(source, binary, stage):
-        return
+        return False
     binary.parent.mkdir(parents=True, exist_ok=True)
     compiler = stage / "bin" / ("mpicc" if source.suffix == ".c" else "mpicxx")
     run_logged(f"mpi test {program}", [
-        compiler, *FLAGS, *PRESET_FLAGS.get(preset, []), source, "-o", binary, "-lm"])
+        compiler, *FLAGS, *PRESET_FLAGS.get(preset, []), source, "-o", binary, "-lm"],
+        quiet=True)
+    return True
 
 
 def _name(row: dict[str, Any], ranks: int, knobs: dict[str, str]) -> str:
@@ -108,8 +111,8 @@ def from_list(preset: str) -> list[Test]:
         raise StepFailed(f"MPI tests need mpicc and mpiexec in {stage / 'bin'}")
     programs = sorted({row["program"] for row in rows})
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for _ in pool.map(lambda program: compile_program(program, preset), programs):
-            pass
+        compiled = sum(pool.map(lambda program: compile_program(program, preset), programs))
+    say(f"  mpi test programs: {compiled} compiled, {len(programs) - compiled} up to date")
     return [test for row in rows for test in expand(row, preset)]
 
 

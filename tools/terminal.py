@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs long steps: output goes to a log, the terminal shows name, progress and elapsed time."""
 
+import contextlib
 import os
 import re
 import signal
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tools import tree
@@ -55,8 +56,8 @@ def _show_progress(name: str, log: Path, started: float, ended: threading.Event)
         print("\r\033[K", end="", flush=True)
 
 
-def _members(session: int) -> list[int]:
-    """Processes of a session. A program may change its process group, but seldom its session."""
+def _processes() -> list[tuple[int, int, int]]:
+    """(pid, parent, session) of every process that has not ended."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -65,26 +66,56 @@ def _members(session: int) -> list[int]:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(int(entry.name))
+        if fields[0] not in "ZX":
+            found.append((int(entry.name), int(fields[1]), int(fields[3])))
     return found
 
 
-def end_session(process: "subprocess.Popen[bytes]", grace_s: float = 5.0) -> None:
-    """Ends a process started with start_new_session, and everything of its session."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        members = _members(process.pid)
-        for member in members:
-            try:
-                os.kill(member, number)
-            except ProcessLookupError:
+def _members(sessions: set[int], parents: set[int]) -> set[int]:
+    """Processes of the sessions and descendants of the parents; both sets grow to hold them.
+
+    A program may leave its process group, and a test may start sessions of its own: what is
+    still linked to us by parent or by session is found.
+    """
+    processes = _processes()
+    members: set[int] = set()
+    grown = True
+    while grown:
+        grown = False
+        for pid, parent, session in processes:
+            if pid in members or not (session in sessions or parent in parents):
                 continue
+            members.add(pid)
+            parents.add(pid)
+            if session != os.getsid(0):
+                sessions.add(session)
+            grown = True
+    return members
+
+
+def _end(sessions: set[int], parents: set[int], reap: Callable[[], object],
+         grace_s: float) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        members = _members(sessions, parents)
+        for member in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, number)
         deadline = time.monotonic() + grace_s
         while members and time.monotonic() < deadline:
-            process.poll()
+            reap()
             time.sleep(0.02)
-            members = _members(process.pid)
+            members = _members(sessions, parents)
+
+
+def end_session(process: "subprocess.Popen[bytes]", grace_s: float = 5.0) -> None:
+    """Ends a process started with start_new_session, and everything it started."""
+    _end({process.pid}, {process.pid}, process.poll, grace_s)
     process.wait()
+
+
+def end_children() -> None:
+    """Ends everything this process started; for the way out after an interrupt."""
+    _end(set(), {os.getpid()}, lambda: None, 1.0)
 
 
 def run_logged(
@@ -94,13 +125,16 @@ def run_logged(
     environment: Mapping[str, str] | None = None,
     folder: Path = tree.ROOT,
     timeout_s: float | None = None,
-    append: bool = False,
+    quiet: bool = False,
 ) -> Path:
-    """Runs `command`, raises StepFailed with the end of its output if it fails. Returns the log."""
+    """Runs `command`, raises StepFailed with the end of its output if it fails. Returns the log.
+
+    A quiet step shows nothing unless it fails: for many short steps side by side.
+    """
     tree.LOGS.mkdir(parents=True, exist_ok=True)
     log = tree.LOGS / (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ".log")
     started = time.monotonic()
-    with log.open("ab" if append else "wb") as output:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             [str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, start_new_session=True,
@@ -108,7 +142,8 @@ def run_logged(
         )
         ended = threading.Event()
         progress = threading.Thread(target=_show_progress, args=(name, log, started, ended))
-        progress.start()
+        if not quiet:
+            progress.start()
         try:
             code = process.wait(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -116,10 +151,12 @@ def run_logged(
         finally:
             end_session(process)
             ended.set()
-            progress.join()
+            if not quiet:
+                progress.join()
     elapsed = time.monotonic() - started
     if code == 0:
-        say(f"  {name}: done ({elapsed:.1f} s)")
+        if not quiet:
+            say(f"  {name}: done ({elapsed:.1f} s)")
         return log
     tail = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
     say("\n".join("    " + line for line in tail))

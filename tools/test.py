@@ -43,9 +43,12 @@ def run_all(tests: Iterable[Test]) -> Verdict:
         total.failed += verdict.failed
         total.skipped += verdict.skipped
 
-    with ThreadPoolExecutor(WIDTH) as pool:
+    pool = ThreadPoolExecutor(WIDTH)
+    try:
         for test, verdict in zip(together, pool.map(test_case.run, together), strict=True):
             add(test, verdict)
+    finally:  # an interrupt does not wait for watchdogs
+        pool.shutdown(wait=False, cancel_futures=True)
     for test in alone:
         add(test, test_case.run(test))
     return total
