@@ -11,6 +11,17 @@ from tools.terminal import StepFailed, say
 # Name of the module below check/, and whether `fast` runs it.
 CHECKS = [
     ("layers", True),
+    ("lengths", True),
+    ("lines", True),
+    ("words", True),
+    ("atomics", True),
+    ("dead", True),
+    ("knobs", True),
+    ("drift", True),
+    ("format", True),
+    ("python", True),
+    ("headers", False),
+    ("symbols", False),
 ]
 
 

@@ -34,7 +34,8 @@ function(headway_generate script)
     file(GLOB_RECURSE inputs CONFIGURE_DEPENDS
         "${PROJECT_SOURCE_DIR}/gen/*.py" "${PROJECT_SOURCE_DIR}/spec/*.toml")
     # The list may change with the data, so a change of either runs CMake again.
-    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
+    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}"
+        APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
     execute_process(COMMAND "${Python3_EXECUTABLE}" "${path}" --list
         OUTPUT_VARIABLE names RESULT_VARIABLE code OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT code EQUAL 0)

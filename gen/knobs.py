@@ -129,6 +129,7 @@ def _row(knob: Knob) -> str:
 
 
 def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
+    rows = "".join(_row(knob) for knob in knobs)
     others = ", ".join(f'"{name}"' for name in not_knobs)
     enumerations = "".join(_enumeration(knob) for knob in knobs if knob.type == "choice")
     return (
@@ -146,7 +147,7 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
         "    std::uint64_t lowest;\n    std::uint64_t highest;\n"
         "    std::string_view choices;\n    std::string_view not_built;\n"
         "    void (*store)(Knobs& knobs, std::uint64_t value);\n};\n\n"
-        f"inline constexpr KnobRow knob_table[] = {{\n{''.join(_row(knob) for knob in knobs)}}};\n\n"
+        f"inline constexpr KnobRow knob_table[] = {{\n{rows}}};\n\n"
         "/// Variables with our prefix that are no settings.\n"
         f"inline constexpr std::string_view not_knobs[] = {{{others}}};\n\n"
         "}  // namespace headway::config\n")

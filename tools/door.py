@@ -34,7 +34,7 @@ def do_setup(arguments: list[str]) -> int:
 
 
 def do_build(arguments: list[str]) -> int:
-    stage = build.build(*(arguments[:1] or ["release"]))
+    stage = build.build(arguments[0] if arguments else "release")
     say(f"build: staged in {stage}")
     return 0
 

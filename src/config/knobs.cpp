@@ -170,8 +170,8 @@ std::vector<std::string> unknown_knob_warnings(const platform::Environment& envi
             }
         }
         if (nearest_distance != 0) {
-            warnings.push_back(name + " is no setting of Headway and has no effect; the nearest is " +
-                               nearest);
+            warnings.push_back(
+                name + " is no setting of Headway and has no effect; the nearest is " + nearest);
         }
     }
     return warnings;

@@ -80,8 +80,9 @@ TEST(Knobs, UnknownNamesNameTheNearest)
     const auto warnings = unknown_knob_warnings(platform::Environment(
         {{"HEADWAY_JOB", "x"}, {"HEADWAY_CMA", "off"}, {"HEADWAY_EGER_LIMIT", "1"}, {"PATH", ""}}));
     ASSERT_EQ(warnings.size(), 1U);
-    EXPECT_EQ(warnings[0], "HEADWAY_EGER_LIMIT is no setting of Headway and has no effect; the "
-                           "nearest is HEADWAY_EAGER_LIMIT");
+    EXPECT_EQ(warnings[0],
+              "HEADWAY_EGER_LIMIT is no setting of Headway and has no effect; the "
+              "nearest is HEADWAY_EAGER_LIMIT");
 }
 
 }  // namespace
