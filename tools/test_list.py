@@ -9,6 +9,8 @@ from pathlib import Path
 from tools import tree
 from tools.test_case import Test
 
+# Folders of test/ whose Python files start programs of the stage.
+STAGE_KINDS = ("launch", "abi", "faults", "interop")
 # gcc's sanitizers: stop at the first finding; a killed rank must not be taken for a leak.
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
@@ -39,28 +41,35 @@ def _is_long(path: Path) -> bool:
     return "# headway-test: long" in path.read_text().splitlines()[:12]
 
 
-def from_python(preset: str) -> list[Test]:
-    """unittest files: tests of gen, tools and checks, of the launcher, of the ABI.
+def _python_files() -> list[tuple[str, Path]]:
+    """(kind, file): unittest files by name; in folders of test/ every file that can be started."""
+    found = []
+    for kind, folder in (("gen", "gen/tests"), ("python", "python/tests"),
+                         ("python", "python/headway"), ("check", "test/check")):
+        for pattern in ("*_test.py", "test_*.py"):
+            found += [(kind, path) for path in (tree.ROOT / folder).rglob(pattern)]
+    for kind in STAGE_KINDS:
+        found += [(kind, path) for path in (tree.ROOT / "test" / kind).glob("*.py")
+                  if 'if __name__ == "__main__"' in path.read_text()]
+    return sorted(found)
 
-    Those under test/launch and test/abi use the stage; HEADWAY_STAGE names it.
+
+def from_python(preset: str) -> list[Test]:
+    """Python tests: of gen, tools and checks, of the launcher, of the ABI.
+
+    Those of STAGE_KINDS use the stage; HEADWAY_STAGE names it.
     """
-    folders = [("gen", "gen/tests"), ("python", "python/tests"), ("python", "python/headway"),
-               ("check", "test/check"), ("launch", "test/launch"), ("abi", "test/abi"),
-               ("faults", "test/faults")]
     tests = []
-    for kind, folder in folders:
-        paths = {*(tree.ROOT / folder).glob("*_test.py"), *(tree.ROOT / folder).glob("test_*.py"),
-                 *(tree.ROOT / folder).glob("check_*.py")}
-        for path in sorted(paths):
-            uses_stage = kind in ("launch", "abi", "faults")
-            tests.append(Test(
-                name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
-                label="long" if _is_long(path) else "quick",
-                timeout_s=900 if _is_long(path) else 300, alone=uses_stage,
-                environment={
-                    "HEADWAY_STAGE": str(tree.stage_of(preset)),
-                    "PYTHONDONTWRITEBYTECODE": "1",
-                    "PYTHONPATH": f"{tree.ROOT}:{tree.ROOT / 'python'}:{tree.ROOT / 'gen'}"}))
+    for kind, path in _python_files():
+        is_long = _is_long(path)
+        tests.append(Test(
+            name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
+            label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
+            alone=kind in STAGE_KINDS,
+            environment={
+                "HEADWAY_STAGE": str(tree.stage_of(preset)),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": f"{tree.ROOT}:{tree.ROOT / 'python'}:{tree.ROOT / 'gen'}"}))
     return tests
 
 
