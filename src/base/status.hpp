@@ -14,8 +14,8 @@ namespace headway::base {
 enum class [[nodiscard]] Status : std::uint8_t {
     done,
     pending,
-    retry_lane_full,   ///< the ring towards the peer has no free cell or payload space
-    retry_no_memory,   ///< the node heap is exhausted for now
+    retry_lane_full,  ///< the ring towards the peer has no free cell or payload space
+    retry_no_memory,  ///< the node heap is exhausted for now
     retry_not_connected,
     failed,
 };

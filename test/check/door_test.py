@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools behind ./dev: how outcomes are judged, what runs within a budget, who is ended."""
+
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from tools import coverage, long_jobs, mpi_tests, packages, test_case, tree
+from tools.terminal import StepFailed, end_session, run_logged
+
+
+class Judging(unittest.TestCase):
+    def counts(self, text: str, code: int | None, expect: int = 0) -> tuple[int, int, int]:
+        verdict = test_case.judge(text, code, None, expect)
+        return verdict.passed, verdict.failed, verdict.skipped
+
+    def test_plain_programs(self) -> None:
+        self.assertEqual(self.counts("", 0), (1, 0, 0))
+        self.assertEqual(self.counts("", 1), (0, 1, 0))
+        self.assertEqual(self.counts("why\n", 77), (0, 0, 1))
+        self.assertEqual(self.counts("", None), (0, 1, 0))
+        self.assertEqual(self.counts("3 passed, 0 failed\n", 0), (3, 0, 0))
+        self.assertEqual(self.counts("3 passed, 0 failed\n", -11), (3, 1, 0))
+
+    def test_an_expected_code_is_success_and_its_absence_failure(self) -> None:
+        self.assertEqual(self.counts("", 16, expect=16), (1, 0, 0))
+        self.assertEqual(self.counts("", 0, expect=16), (0, 1, 0))
+        self.assertEqual(self.counts("", 1, expect=16), (0, 1, 0))
+
+    def test_unittest_output(self) -> None:
+        self.assertEqual(self.counts("Ran 5 tests in 0.1s\n\nOK (skipped=1)\n", 0), (4, 0, 1))
+        text = "Ran 5 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n"
+        self.assertEqual(self.counts(text, 1), (1, 3, 1))
+
+    def test_no_test_is_a_failure(self) -> None:
+        self.assertEqual(self.counts("Ran 0 tests in 0.0s\n\nOK\n", 0), (0, 1, 0))
+
+    def test_the_watchdog_ends_a_hanging_test(self) -> None:
+        test = test_case.Test("door_hang", ["sh", "-c", "sleep 600"], timeout_s=0.2)
+        verdict = test_case.run(test)
+        self.assertEqual((verdict.failed, verdict.why), (1, "the watchdog ended it"))
+
+
+class Sessions(unittest.TestCase):
+    def test_children_that_left_the_session_are_ended_too(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pids = Path(folder) / "pids"
+            process = subprocess.Popen(
+                ["sh", "-c", f"setsid sleep 600 & echo $! >{pids}.new; mv {pids}.new {pids}; wait"],
+                start_new_session=True)
+            while not pids.exists():
+                time.sleep(0.01)
+            end_session(process)
+            child = Path("/proc") / pids.read_text().strip() / "stat"
+            self.assertTrue(not child.exists() or " Z " in child.read_text())
+
+    def test_a_failing_step_names_its_log(self) -> None:
+        with self.assertRaisesRegex(StepFailed, r"exit code 3.*door-step\.log"):
+            run_logged("door step", ["sh", "-c", "exit 3"], quiet=True)
+
+
+class LongJobs(unittest.TestCase):
+    JOBS = tuple(long_jobs.Job(name, minutes, "") for name, minutes in
+            (("a", 1), ("b", 5), ("c", 2), ("d", 1)))
+
+    def outcome(self, budget_s: float, takes_s: float, state: str = "ok") -> dict[str, list[str]]:
+        now = [0.0]
+
+        def run(job: long_jobs.Job, remaining: float) -> str:
+            now[0] += min(takes_s, remaining)
+            return state if takes_s <= remaining else "cut"
+        return long_jobs.run_within(list(self.JOBS), budget_s, run, lambda: now[0])
+
+    def test_jobs_that_do_not_fit_are_left_out_and_shorter_ones_run(self) -> None:
+        outcome = self.outcome(budget_s=240, takes_s=60)
+        self.assertEqual(outcome["ok"], ["a", "c", "d"])
+        self.assertEqual(outcome["left out"], ["b"])
+
+    def test_the_budget_cuts_a_job_that_was_estimated_too_short(self) -> None:
+        outcome = self.outcome(budget_s=100, takes_s=1000)
+        self.assertEqual(outcome["cut"], ["a"])
+        self.assertEqual(outcome["left out"], ["b", "c", "d"])
+        self.assertEqual(outcome["failed"], [])
+
+    def test_every_job_is_first_for_some_commit(self) -> None:
+        first = {long_jobs.rotated(list(self.JOBS), f"{number:08x}")[0].name for number in range(8)}
+        self.assertEqual(first, {"a", "b", "c", "d"})
+        self.assertEqual(sorted(job.name for job in long_jobs.rotated(list(self.JOBS), "00000003")),
+                         ["a", "b", "c", "d"])
+
+    def test_budgets(self) -> None:
+        self.assertEqual([long_jobs.parse_budget(text) for text in ("90s", "35m", "1h", "2")],
+                         [90, 2100, 3600, 120])
+        with self.assertRaises(StepFailed):
+            long_jobs.parse_budget("soon")
+
+    def test_rows_of_other_parts(self) -> None:
+        rows = long_jobs.read_rows('[[job]]\nname = "kill"\nminutes = 5\nabout = "x"\n'
+                                   'command = "python3 a.py --times 200"\n')
+        self.assertEqual(rows["kill"][1], ["python3", "a.py", "--times", "200"])
+
+
+class MpiTests(unittest.TestCase):
+    def test_a_row_becomes_one_test_for_each_count_and_variant(self) -> None:
+        row = {"program": "p2p/order.c", "ranks": [2, 3], "knobs": {"yields": 1},
+               "variants": [{}, {"cma": "off"}], "labels": ["long"]}
+        tests = list(mpi_tests.expand(row, "release"))
+        self.assertEqual(len(tests), 4)
+        self.assertEqual(len({test.name for test in tests}), 4)
+        self.assertEqual(tests[1].environment, {"HEADWAY_YIELDS": "1", "HEADWAY_CMA": "off"})
+        self.assertEqual(tests[0].command[:3], [str(tree.STAGE / "bin" / "mpiexec"), "-n", "2"])
+        self.assertEqual(tests[0].label, "long")
+
+    def test_a_team_is_one_process(self) -> None:
+        row = {"program": "a.c", "ranks": 4, "host": "team"}
+        (test,) = mpi_tests.expand(row, "asan")
+        self.assertEqual(test.environment, {"HEADWAY_TEAM": "4"})
+        self.assertEqual(test.command, [str(tree.BUILD / "asan" / "mpi" / "a")])
+
+    def test_unknown_keys_are_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "list.toml"
+            path.write_text('[[test]]\nprogram = "a.c"\nranks = 1\nrank = 2\n')
+            with self.assertRaises(StepFailed):
+                mpi_tests.read_rows(path)
+
+
+class Rest(unittest.TestCase):
+    def test_missing_packages(self) -> None:
+        self.assertEqual(packages.missing_debian(["dpkg", "no-such-package-1"]),
+                         ["no-such-package-1"])
+
+    def test_coverage_joins_objects(self) -> None:
+        lines: coverage.Lines = {}
+        for counts in ((0, 1), (0, 0)):
+            rows = ",".join(f'{{"line_number": {number}, "count": {count}}}'
+                            for number, count in enumerate(counts))
+            coverage.add_report(
+                lines, f'{{"files": [{{"file": "src/base/a.cpp", "lines": [{rows}]}}]}}')
+        self.assertEqual(coverage.by_layer(lines), {"base": (1, 2)})
+
+
+if __name__ == "__main__":
+    unittest.main()

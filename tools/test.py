@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""./dev test [NAME ...] and ./dev test long [--budget 35m]."""
+
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from tools import build, test_case, test_list
+from tools.terminal import StepFailed, say
+from tools.test_case import Test, Verdict
+
+WIDTH = 2
+SHOWN_LINES = 60
+
+
+def _report(test: Test, verdict: Verdict) -> None:
+    bad = verdict.failed > 0
+    state = "FAILED" if bad else ("ok" if verdict.passed else "skipped")
+    line = f"  {state:<7} {test.name:<44} {verdict.seconds:6.1f} s  {verdict}"
+    if bad and verdict.why:
+        line += f" ({verdict.why})"
+    say(line)
+    if not bad and not verdict.skipped:
+        return
+    text = verdict.log.read_text(errors="replace").splitlines() if verdict.log.is_file() else []
+    if bad:
+        say("\n".join(f"    {row}" for row in text[-SHOWN_LINES:]))
+        say(f"    log: {verdict.log}")
+    elif not verdict.passed and text:
+        say(f"    {text[-1]}")
+
+
+def run_all(tests: Iterable[Test]) -> Verdict:
+    """Runs tests, those that start several processes one after the other, and adds them up."""
+    total = Verdict()
+    tests = list(tests)
+    together = [test for test in tests if not test.alone]
+    alone = [test for test in tests if test.alone]
+
+    def add(test: Test, verdict: Verdict) -> None:
+        _report(test, verdict)
+        total.passed += verdict.passed
+        total.failed += verdict.failed
+        total.skipped += verdict.skipped
+
+    pool = ThreadPoolExecutor(WIDTH)
+    try:
+        for test, verdict in zip(together, pool.map(test_case.run, together), strict=True):
+            add(test, verdict)
+    finally:  # an interrupt does not wait for watchdogs
+        pool.shutdown(wait=False, cancel_futures=True)
+    for test in alone:
+        add(test, test_case.run(test))
+    return total
+
+
+def quick(preset: str, names: list[str]) -> Verdict:
+    """Builds a preset and runs its quick tests, or every test whose name contains one of names."""
+    build.build(preset)
+    tests = test_list.collect(preset)
+    if names:
+        tests = [test for test in tests if any(name in test.name for name in names)]
+        if not tests:
+            raise StepFailed(f"no test's name contains {' or '.join(names)}")
+    else:
+        tests = [test for test in tests if test.label == "quick"]
+    return run_all(tests)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["long"]:
+        from tools import long_jobs
+        return long_jobs.main(arguments[1:])
+    preset = "release"
+    if "--preset" in arguments:
+        at = arguments.index("--preset")
+        if at + 1 == len(arguments):
+            raise StepFailed("--preset needs a name")
+        preset = arguments[at + 1]
+        arguments = arguments[:at] + arguments[at + 2:]
+    started = time.monotonic()
+    total = quick(preset, arguments)
+    say(f"test: {time.monotonic() - started:.0f} s")
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests there are: ctest's list, MPI programs (test/mpi/list.toml), Python files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tools import tree
+from tools.test_case import Test
+
+# Folders of test/ whose Python files start programs of the stage.
+STAGE_KINDS = ("launch", "abi", "faults", "interop")
+# gcc's sanitizers: stop at the first finding; a killed rank must not be taken for a leak.
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def from_ctest(preset: str) -> list[Test]:
+    """C++ test programs of a build tree."""
+    folder = tree.build_of(preset)
+    listing = subprocess.run(
+        ["ctest", "--test-dir", folder, "--show-only=json-v1"], capture_output=True, text=True,
+        check=True)
+    tests = []
+    for entry in json.loads(listing.stdout)["tests"]:
+        properties = {row["name"]: row["value"] for row in entry.get("properties", [])}
+        label = (properties.get("LABELS") or ["quick"])[0]
+        tests.append(Test(
+            name=entry["name"], command=entry["command"], label=label,
+            timeout_s=float(properties.get("TIMEOUT", 60)), environment=dict(SANITIZER_OPTIONS),
+            folder=Path(properties.get("WORKING_DIRECTORY", folder)),
+            counts=not entry["name"].startswith("model_")))
+    return tests
+
+
+def _is_long(path: Path) -> bool:
+    return "# headway-test: long" in path.read_text().splitlines()[:12]
+
+
+def _python_files() -> list[tuple[str, Path]]:
+    """(kind, file): unittest files by name; in folders of test/ every file that can be started."""
+    found = []
+    for kind, folder in (("gen", "gen/tests"), ("python", "python/tests"),
+                         ("python", "python/headway"), ("check", "test/check")):
+        for pattern in ("*_test.py", "test_*.py"):
+            found += [(kind, path) for path in (tree.ROOT / folder).rglob(pattern)]
+    for kind in STAGE_KINDS:
+        found += [(kind, path) for path in (tree.ROOT / "test" / kind).glob("*.py")
+                  if 'if __name__ == "__main__"' in path.read_text()]
+    return sorted(found)
+
+
+def from_python(preset: str) -> list[Test]:
+    """Python tests: of gen, tools and checks, of the launcher, of the ABI.
+
+    Those of STAGE_KINDS use the stage; HEADWAY_STAGE names it.
+    """
+    tests = []
+    for kind, path in _python_files():
+        is_long = _is_long(path)
+        tests.append(Test(
+            name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
+            label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
+            alone=kind in STAGE_KINDS,
+            environment={
+                "HEADWAY_STAGE": str(tree.stage_of(preset)),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONPATH": f"{tree.ROOT}:{tree.ROOT / 'python'}:{tree.ROOT / 'gen'}"}))
+    return tests
+
+
+def collect(preset: str) -> list[Test]:
+    from tools.mpi_tests import from_list  # only now: it compiles programs
+    tests = from_ctest(preset)
+    if preset == "release":
+        tests += from_python(preset)
+    return tests + from_list(preset)
