@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,7 +183,8 @@ int harness_sample(const Harness *harness, HarnessStep step, void *context,
         is_warm = agree(harness, block_s >= warm_s) != 0;
         if (!is_warm) repeats *= 2;
     }
-    repeats = agree(harness, each_s < sample_least_s ? (long)(sample_least_s / each_s) + 1 : 1);
+    const double sample_s = fmax(sample_least_s, harness->budget_s / harness_samples_max);
+    repeats = agree(harness, each_s < sample_s ? (long)(sample_s / each_s) + 1 : 1);
     double wanted = harness->budget_s / (each_s * (double)repeats);
     if (wanted < samples_least) wanted = samples_least;
     if (wanted > harness_samples_max) wanted = harness_samples_max;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { harness_cores_max = 256, harness_samples_max = 1000 };
+enum { harness_cores_max = 256, harness_samples_max = 200 };
 
 typedef struct {
     MPI_Comm comm;

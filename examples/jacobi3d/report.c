@@ -89,9 +89,10 @@ void print_json(const Report *report)
     const Outcome *const outcome = &report->outcome;
     const Times *const times = &report->times;
     const int *const parts = report->block.parts;
-    printf("{\"program\": \"jacobi3d\", \"grid\": [%d, %d, %d], \"length\": [%.17g, %.17g, %.17g], ",
-           settings->grid[0], settings->grid[1], settings->grid[2], settings->length[0],
-           settings->length[1], settings->length[2]);
+    printf("{\"program\": \"jacobi3d\", \"grid\": [%d, %d, %d], ", settings->grid[0],
+           settings->grid[1], settings->grid[2]);
+    printf("\"length\": [%.17g, %.17g, %.17g], ", settings->length[0], settings->length[1],
+           settings->length[2]);
     printf("\"solution\": \"%s\", \"tolerance\": %.17g, \"max_iterations\": %ld, "
            "\"check_interval\": %ld, ",
            solution_name(settings->solution), settings->tolerance, settings->max_iterations,
