@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a bench program for a library and runs it as one job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COMPILER_FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
+JOB_LIMIT_S = 120.0
+
+
+class JobError(Exception):
+    """A build or a run that failed; the text holds its last lines."""
+
+
+@dataclass
+class JobResult:
+    """What one job printed. samples: by case. skipped: reason by case. misplaced: why ranks were
+    not on the stated cores, None where they were. wall_s: time from launch to end."""
+
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    misplaced: str | None = None
+    wall_s: float = 0.0
+
+
+def build(compiler: Path, program: str, source_directory: Path, output_directory: Path) -> Path:
+    """Compiles bench/mpi/<program>.c with harness.c; instant when it is done already.
+
+    The file name holds a digest of the sources and the compiler's path, so that a change of
+    either builds anew. Raises JobError with the compiler's last lines.
+    """
+    sources = [source_directory / "harness.c", source_directory / f"{program}.c"]
+    digest = hashlib.sha256(str(compiler).encode())
+    for path in (*sources, source_directory / "harness.h"):
+        digest.update(path.read_bytes())
+    binary = output_directory / f"{program}-{digest.hexdigest()[:12]}"
+    if binary.exists():
+        return binary
+    output_directory.mkdir(parents=True, exist_ok=True)
+    partial = binary.with_name(f"{binary.name}.{os.getpid()}")
+    command = [str(compiler), *COMPILER_FLAGS, *map(str, sources), "-o", str(partial), "-lm"]
+    outcome = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=_environment_for(compiler)
+    )
+    if outcome.returncode != 0:
+        raise JobError(
+            f"'{' '.join(command)}' ended with code {outcome.returncode}:\n"
+            + last_lines(outcome.stdout + outcome.stderr)
+        )
+    partial.replace(binary)
+    return binary
+
+
+def _environment_for(compiler: Path) -> dict[str, str]:
+    unwanted = ("OMPI_", "MPICH_", "I_MPI_", "OPAL_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+    clean["PATH"] = f"{compiler.parent}{os.pathsep}{clean.get('PATH', '')}"
+    return clean
+
+
+def run(
+    command: Sequence[str], environment: Mapping[str, str], limit_s: float = JOB_LIMIT_S
+) -> JobResult:
+    """Runs one job to its end and reads its lines. Raises JobError where it fails, prints
+    something else or outlives `limit_s`; nothing of it stays behind."""
+    begin = time.monotonic()
+    with subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            output, errors = _end(process)
+            raise JobError(
+                f"'{' '.join(command)}' did not end within {limit_s:.0f} s:\n"
+                + last_lines(output + errors)
+            ) from None
+        except BaseException:
+            _end(process)
+            raise
+    wall_s = time.monotonic() - begin
+    if process.returncode != 0:
+        raise JobError(
+            f"'{' '.join(command)}' ended with code {process.returncode}:\n"
+            + last_lines(output + errors)
+        )
+    result = read_lines(output)
+    result.wall_s = wall_s
+    return result
+
+
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Ends a launcher: asked first, so that it can end its ranks, then killed with its group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            break
+        try:
+            return process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            continue
+    return process.communicate()
+
+
+def read_lines(output: str) -> JobResult:
+    """Reads what bench/mpi/harness.c prints; raises JobError where the end is missing. Lines that
+    are not JSON objects (a library's own remarks) are passed over."""
+    result = JobResult()
+    ended = False
+    for line in output.splitlines():
+        if not line.startswith("{"):
+            continue
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise JobError(f"the program printed a broken line: {line[:200]}") from error
+        kind = entry.get("type")
+        if kind == "samples":
+            result.samples[entry["case"]] = [float(value) for value in entry["samples"]]
+        elif kind == "skipped":
+            result.skipped[entry["case"]] = entry["why"]
+        elif kind == "affinity" and not entry["ok"]:
+            result.misplaced = entry["why"]
+        elif kind == "end":
+            ended = True
+    if not ended:
+        raise JobError("the program stopped before its last line:\n" + last_lines(output))
+    return result
+
+
+def last_lines(text: str, count: int = 8) -> str:
+    """The last lines of a program's output, indented, for an error message."""
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-count:])

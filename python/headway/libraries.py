@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each MPI library is built against and launched on stated cores.
+
+Ours and the rivals that speak the MPI ABI run the same binary; Open MPI runs its own. Ours runs at
+its default settings, the rivals at the best documented setting for one node; both are printed with
+the results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headway import rivals
+
+OURS = "headway"
+
+# Settings of any MPI that a user's shell may hold; none of them may reach a measured job.
+FOREIGN_SETTINGS = (
+    "FI_",
+    "HEADWAY_",
+    "HYDRA_",
+    "HYDI_",
+    "I_MPI_",
+    "LD_",
+    "MPICH_",
+    "MPIEXEC_",
+    "MPIR_",
+    "OMPI_",
+    "OPAL_",
+    "PMI",
+    "PRTE_",
+    "UCX_",
+)
+
+
+@dataclass(frozen=True)
+class Library:
+    """One library under measurement.
+
+    label: name in tables and JSON. launcher: mpiexec without the number of ranks. pin / unpin:
+    arguments that bind each rank to a core of its own or to none; `{cores}` becomes `0,1`.
+    environment: settings, `{cores}` replaced too. own_compiler: mpicc where the library needs a
+    binary of its own, else None (the MPI ABI). settings: one line for the reader.
+    """
+
+    label: str
+    launcher: tuple[str, ...]
+    pin: tuple[str, ...]
+    unpin: tuple[str, ...]
+    settings: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    pin_environment: Mapping[str, str] = field(default_factory=dict)
+    own_compiler: Path | None = None
+
+    def command(self, ranks: int, cores: Sequence[int], pin: bool) -> list[str]:
+        """The launcher's command line up to the program; `cores` are those to bind to."""
+        listed = ",".join(str(core) for core in cores[:ranks])
+        binding = [part.replace("{cores}", listed) for part in (self.pin if pin else self.unpin)]
+        return [*self.launcher, "-n", str(ranks), *binding]
+
+    def job_environment(self, ranks: int, cores: Sequence[int], pin: bool) -> dict[str, str]:
+        """The user's environment without settings of any MPI, with those of this library."""
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(FOREIGN_SETTINGS)
+        }
+        listed = ",".join(str(core) for core in cores[:ranks])
+        settings = {**self.environment, **(self.pin_environment if pin else {})}
+        return clean | {name: value.replace("{cores}", listed) for name, value in settings.items()}
+
+
+def ours(stage: Path) -> Library:
+    """Headway as staged in `stage`."""
+    return Library(
+        label=OURS,
+        launcher=(str(stage / "bin" / "mpiexec"),),
+        pin=("--bind-to", "core"),
+        unpin=("--bind-to", "none"),
+        settings="defaults",
+    )
+
+
+def mpich(path: Path) -> Library:
+    """MPICH: its defaults; choice of netmod and progress knobs moved nothing on one node."""
+    return Library(
+        label=rivals.RIVALS["mpich"].label,
+        launcher=(str(path / "bin" / "mpiexec"),),
+        pin=("-bind-to", "user:{cores}"),
+        unpin=("-bind-to", "none"),
+        settings="defaults; pinned by -bind-to user:CORES",
+        environment={"LD_LIBRARY_PATH": str(path / "lib")},
+    )
+
+
+def intel(path: Path) -> Library:
+    """Intel MPI: shared memory only, as its documentation advises for one node."""
+    return Library(
+        label=rivals.RIVALS["intel"].label,
+        launcher=(str(path / "bin" / "mpiexec"),),
+        pin=(),
+        unpin=(),
+        settings="I_MPI_FABRICS=shm; pinned by I_MPI_PIN_PROCESSOR_LIST=CORES, else I_MPI_PIN=0",
+        environment={
+            "I_MPI_ROOT": str(path),
+            "LD_LIBRARY_PATH": str(path / "lib"),
+            "I_MPI_FABRICS": "shm",
+            "I_MPI_PIN": "0",
+        },
+        pin_environment={"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": "{cores}"},
+    )
+
+
+def openmpi(path: Path) -> Library:
+    """Open MPI: the ob1 layer over shared memory, its path for one node."""
+    return Library(
+        label=rivals.RIVALS["openmpi"].label,
+        launcher=(
+            str(path / "bin" / "mpiexec"),
+            "--allow-run-as-root",
+            *("--mca", "pml", "ob1", "--mca", "btl", "self,sm"),
+        ),
+        pin=("--map-by", "pe-list={cores}:ordered", "--bind-to", "core"),
+        unpin=("--oversubscribe", "--bind-to", "none"),
+        settings="--mca pml ob1 --mca btl self,sm; pinned by --map-by pe-list=CORES:ordered",
+        own_compiler=path / "bin" / "mpicc",
+    )
+
+
+MAKERS = {"mpich": mpich, "intel": intel, "openmpi": openmpi}
