@@ -34,6 +34,9 @@ class SingleBoot final : public Boot {
 
     void abort(int, std::string_view sentence) override
     {
+        if (sentence.empty()) {
+            return;
+        }
         std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
         std::fflush(stderr);
     }

@@ -59,8 +59,6 @@ struct ProcessEntry {
     pid_t pid = 0;
     const std::uint64_t* token_address = nullptr;
     std::uint64_t token = 0;
-    std::uint32_t first_rank = 0;
-    std::uint32_t rank_count = 0;
 };
 
 struct Directory {
@@ -68,10 +66,12 @@ struct Directory {
     std::uint32_t rank_count = 0;     ///< likewise
     // Processes whose entry and ranks are written; a futex for those who wait for all.
     std::atomic<std::uint32_t> ready{0};
-    // Processes that have left in good order.
-    std::atomic<std::uint32_t> left{0};
-    ProcessEntry processes[ranks_per_node_max];
-    RankState* ranks[ranks_per_node_max];
+    // Cores that some process of the node may use, a bit each. Written by every process before it
+    // counts as ready, read after all do.
+    static constexpr std::size_t cpu_words = 16;
+    std::atomic<std::uint64_t> cpus[cpu_words] = {};
+    ProcessEntry processes[ranks_per_node_max] = {};
+    RankState* ranks[ranks_per_node_max] = {};
 };
 
 }  // namespace headway::engine

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "engine/rank_lock.hpp"
 #include "object/handle_table.hpp"
 
 namespace headway::object {
 
 class Communicator;
 class Group;
-class Rank;
 
 enum class Phase : std::uint8_t { before_init, running, finalized };
 
@@ -25,6 +25,7 @@ struct RankAccess {
     Communicator* world = nullptr;
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
+    engine::RankLock* rank_lock = nullptr;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };

@@ -153,6 +153,11 @@ bool cancel_receive(Driver& driver, Op* op)
     return true;
 }
 
+bool is_quiet(engine::RankState& rank)
+{
+    return rank.peers_waiting == nullptr && part_of(rank).outgoing == nullptr;
+}
+
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)
 {
     return context_of(driver, wanted.context).find(wanted);

@@ -34,6 +34,9 @@ void start_receive(engine::Driver& driver, engine::Op* op);
 /// Takes a receive back that has not matched. True: it is cancelled and complete.
 bool cancel_receive(engine::Driver& driver, engine::Op* op);
 
+/// Nothing that this rank owes its peers waits for room or is half sent.
+bool is_quiet(engine::RankState& rank);
+
 /// A message that `wanted` fits and that has arrived, still there to be received; null if none.
 /// Looks only; the caller makes progress.
 Unexpected* probe(engine::Driver& driver, const transport::FrameHeader& wanted);

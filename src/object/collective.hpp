@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "engine/graph_engine.hpp"
+#include "object/communicator.hpp"
+#include "object/datatype.hpp"
+#include "object/operator.hpp"
+#include "object/rank.hpp"
+#include "protocol/coll/select.hpp"
+
+namespace headway::object {
+
+/// One call of a collective, already checked.
+struct CollectiveCall {
+    protocol::coll::Collective collective = protocol::coll::Collective::barrier;
+    const void* send = nullptr;
+    void* receive = nullptr;
+    /// Elements of the vector (bcast, reductions), or of one rank's block.
+    std::uint64_t count = 0;
+    std::uint64_t element_bytes = 1;
+    std::uint32_t root = 0;
+    bool in_place = false;
+    /// Reductions only. A user operator is kept by the caller until the op is complete.
+    engine::Reduction reduction;
+    bool is_commutative = true;
+};
+
+/// Starts it: chooses the algorithm, finds or builds its graph, runs it. Null: the node heap is
+/// exhausted and nothing was started.
+engine::Op* start_collective(Rank& rank, Communicator& communicator, const CollectiveCall& call);
+
+/// MPI_Ibarrier.
+engine::Op* start_barrier(Rank& rank, Communicator& communicator);
+
+/// Collectives that the library needs for itself, on vectors of bytes; block until done. False:
+/// the node heap is exhausted.
+bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint64_t size,
+                 std::uint32_t root);
+bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
+                     std::uint64_t size);
+
+/// Runs user-defined operators for the graph engine.
+bool run_user_reduction(engine::Driver& driver, std::uint64_t user_op, const void* in, void* inout,
+                        std::uint64_t count);
+
+/// What the graph engine hands back to run_user_reduction. Lives with the op of the collective.
+struct UserReduction {
+    UserOperator* op = nullptr;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+};
+
+}  // namespace headway::object

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/process.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "object/version.hpp"
+#include "platform/fatal.hpp"
+#include "platform/futex.hpp"
+#include "protocol/point_to_point.hpp"
+
+namespace headway::object {
+
+namespace {
+
+constexpr std::string_view heap_key = "headway-heap";
+constexpr unsigned directory_root = 0;
+/// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
+/// launchers that do not look.
+constexpr std::int64_t patience_ns = 120'000'000'000;
+
+/// Identifies the machine (and container) a process runs on.
+std::string host_name()
+{
+    char name[256] = {};
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+void add_own_cpus(engine::Directory& directory)
+{
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    if (::sched_getaffinity(0, sizeof own, &own) != 0) {
+        return;
+    }
+    for (unsigned cpu = 0; cpu < engine::Directory::cpu_words * 64; ++cpu) {
+        if (CPU_ISSET(cpu, &own)) {
+            // Relaxed: the readers come after the announcement (1).
+            directory.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64,
+                                              std::memory_order_relaxed);
+        }
+    }
+}
+
+unsigned count_cpus(const engine::Directory& directory)
+{
+    int cpus = 0;
+    for (const auto& word : directory.cpus) {
+        cpus += std::popcount(word.load(std::memory_order_relaxed));
+    }
+    return static_cast<unsigned>(cpus);
+}
+
+}  // namespace
+
+Process::Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs)
+    : boot_(std::move(boot)), ranks_here_(ranks_here), knobs_(knobs)
+{
+}
+
+Process::~Process()
+{
+    ranks_.clear();
+    node_.reset();
+    handles_.reset();
+    if (handle_range_ != nullptr) {
+        ::munmap(handle_range_, handle_range_bytes);
+    }
+}
+
+base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
+                                                     int ranks_here)
+{
+    const platform::Environment environment = platform::Environment::of_process();
+    const auto knobs = config::load_knobs(environment);
+    if (!knobs) {
+        return base::Failure{knobs.sentence()};
+    }
+    if (boot->process_index() == 0) {
+        for (const std::string& warning : config::unknown_knob_warnings(environment)) {
+            const std::string line = "headway: " + warning + "\n";
+            [[maybe_unused]] const ssize_t rc = ::write(STDERR_FILENO, line.data(), line.size());
+        }
+    }
+    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
+    if (const auto mapped = process->map_handles(); !mapped) {
+        return base::Failure{mapped.sentence()};
+    }
+    for (int i = 0; i < ranks_here; ++i) {
+        process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
+    }
+    return process;
+}
+
+base::Outcome Process::map_handles()
+{
+    void* range = ::mmap(nullptr, handle_range_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) {
+        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
+                             "virtual memory (ulimit -v)"};
+    }
+    handle_range_ = range;
+    handles_ = std::make_unique<HandleTable>(
+        std::span(static_cast<std::byte*>(range), handle_range_bytes));
+    return base::Done{};
+}
+
+base::Outcome Process::check_one_node()
+{
+    const auto map = boot_->node_map();
+    if (!map) {
+        return base::Failure{map.sentence()};
+    }
+    const std::vector<int>& nodes = map.value();
+    const bool is_one = std::ranges::all_of(nodes, [&](int node) { return node == nodes.front(); });
+    if (!is_one) {
+        return base::Failure{"the launcher placed the ranks on several nodes, but this version of "
+                             "Headway has no network transport; start all ranks on one node"};
+    }
+    return base::Done{};
+}
+
+base::Outcome Process::join_node()
+{
+    if (auto one = check_one_node(); !one) {
+        return one;
+    }
+    if (rank_count() > static_cast<int>(engine::ranks_per_node_max)) {
+        return base::Failure{"a node can hold at most " +
+                             std::to_string(engine::ranks_per_node_max) + " ranks, not " +
+                             std::to_string(rank_count())};
+    }
+    const bool is_creator = boot_->process_index() == 0;
+    if (is_creator) {
+        if (auto created = create_heap(); !created) {
+            return created;
+        }
+    }
+    if (boot_->process_count() > 1) {
+        if (auto fenced = boot_->fence(); !fenced) {
+            return fenced;
+        }
+    }
+    if (!is_creator) {
+        if (auto attached = attach_heap(); !attached) {
+            return attached;
+        }
+    }
+    return meet_all();
+}
+
+base::Outcome Process::create_heap()
+{
+    memory::HeapOptions options;
+    options.size_bytes = static_cast<std::uint64_t>(knobs_.heap_size);
+    options.rank_count = static_cast<std::uint32_t>(rank_count());
+    options.version = library_version;
+    const std::string name =
+        "headway-" + (boot_->job().empty() ? std::to_string(::getpid()) : boot_->job()) + "-heap";
+    options.name = name;
+    options.kind = knobs_.node_heap == config::NodeHeap::shm ? memory::HeapKind::shm
+                                                             : memory::HeapKind::memfd;
+    const std::uint32_t free_addresses = memory::NodeHeap::candidate_mask(options.size_bytes);
+    options.candidate = static_cast<unsigned>(std::countr_zero(free_addresses));
+    auto heap = memory::NodeHeap::create(options);
+    if (!heap && knobs_.node_heap == config::NodeHeap::automatic) {
+        options.kind = memory::HeapKind::shm;
+        heap = memory::NodeHeap::create(options);
+    }
+    if (!heap) {
+        return base::Failure{heap.sentence()};
+    }
+    auto* directory = heap.value()->for_rank(0).make<engine::Directory>();
+    if (directory == nullptr) {
+        return base::Failure{"the node heap is too small for its directory; raise "
+                             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+    }
+    directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
+    directory->rank_count = options.rank_count;
+    heap.value()->set_root(directory_root, directory);
+    heap.value()->announce_ready();
+    if (boot_->process_count() > 1) {
+        const std::string value = host_name() + ";" + std::to_string(heap.value()->address()) +
+                                  ";" + heap.value()->path();
+        if (auto put = boot_->put(heap_key, value); !put) {
+            return put;
+        }
+    }
+    return make_node(std::move(heap.value()));
+}
+
+base::Outcome Process::attach_heap()
+{
+    const auto found = boot_->get(heap_key);
+    if (!found) {
+        return base::Failure{found.sentence()};
+    }
+    const std::string& value = found.value();
+    const std::size_t first = value.find(';');
+    const std::size_t second = value.find(';', first + 1);
+    if (first == std::string::npos || second == std::string::npos) {
+        return base::Failure{"the launcher handed over a node heap that makes no sense ('" +
+                             value.substr(0, 80) + "'); is every rank of the job the same program "
+                             "with the same Headway?"};
+    }
+    if (value.substr(0, first) != host_name()) {
+        return base::Failure{"this rank runs on '" + host_name() + "', rank 0 on '" +
+                             value.substr(0, first) + "', but this version of Headway has no "
+                             "network transport; start all ranks on one node"};
+    }
+    const auto address = static_cast<std::uintptr_t>(
+        std::strtoull(value.substr(first + 1, second - first - 1).c_str(), nullptr, 10));
+    auto heap = memory::NodeHeap::attach(value.substr(second + 1), address, library_version);
+    if (!heap) {
+        return base::Failure{heap.sentence()};
+    }
+    if (!heap.value()->wait_ready(platform::Deadline::after_ns(patience_ns))) {
+        return base::Failure{"rank 0 did not set up the node heap in time; did it die at start?"};
+    }
+    return make_node(std::move(heap.value()));
+}
+
+base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
+{
+    auto* directory = static_cast<engine::Directory*>(heap->root(directory_root));
+    if (directory == nullptr ||
+        directory->process_count != static_cast<std::uint32_t>(boot_->process_count())) {
+        return base::Failure{"the node heap belongs to a job of another size; end left-over jobs "
+                             "and start again"};
+    }
+    node_ = std::make_unique<engine::Node>(std::move(heap), *directory,
+                                           static_cast<std::uint32_t>(boot_->process_index()),
+                                           knobs_);
+    protocol::register_protocols(*node_);
+    return base::Done{};
+}
+
+base::Outcome Process::meet_all()
+{
+    engine::Directory& directory = node_->directory;
+    for (int i = 0; i < ranks_here_; ++i) {
+        if (engine::create_rank_state(*node_, static_cast<std::uint32_t>(first_rank() + i)) ==
+            nullptr) {
+            return base::Failure{"the node heap has no room for the state of all ranks; raise "
+                                 "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+        }
+    }
+    const auto identity = node_->peer_memory.own_identity();
+    engine::ProcessEntry& entry = directory.processes[node_->own_process];
+    entry = {identity.pid, identity.token_address, identity.token};
+    add_own_cpus(directory);
+    transport::PeerMemory::allow_peers();
+    // (1) release, pairs with (2): entry, ranks and cpus are visible to who counts all as ready.
+    const std::uint32_t ready = directory.ready.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (ready == directory.process_count) {
+        platform::futex_wake(directory.ready);
+    }
+    const auto deadline = platform::Deadline::after_ns(patience_ns);
+    // (2) acquire, pairs with (1).
+    for (std::uint32_t seen = ready; seen < directory.process_count;
+         seen = directory.ready.load(std::memory_order_acquire)) {
+        if (platform::futex_wait(directory.ready, seen, deadline) ==
+            platform::FutexWait::timed_out) {
+            return base::Failure{"only " + std::to_string(seen) + " of " +
+                                 std::to_string(directory.process_count) +
+                                 " processes came up within two minutes; did one of them die?"};
+        }
+    }
+    node_->heap->unlink_name();
+    for (std::uint32_t process = 0; process < directory.process_count; ++process) {
+        const engine::ProcessEntry& other = directory.processes[process];
+        node_->peer_memory.introduce(process, {other.pid, other.token_address, other.token});
+    }
+    node_->is_oversubscribed = directory.rank_count > count_cpus(directory);
+    return base::Done{};
+}
+
+void Process::abort_job(int code, std::string_view sentence) noexcept
+{
+    boot_->abort(code, sentence);
+    ::_exit(code & 0xFF);
+}
+
+}  // namespace headway::object

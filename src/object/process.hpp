@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "boot/boot.hpp"
+#include "config/knobs.hpp"
+#include "engine/node.hpp"
+#include "object/rank.hpp"
+
+namespace headway::object {
+
+/// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
+/// node for a team of threads. Owns the connection to the launcher, the mapped node heap and the
+/// slots of its handles.
+///
+/// Thread rule: opened and closed by one thread; const afterwards, except as said.
+class Process {
+  public:
+    /// Meets the launcher and makes this process's ranks, `ranks_here` of them; communication is
+    /// possible only after each rank's open(). Failure: one sentence with the cure.
+    static base::Result<std::unique_ptr<Process>> open(std::unique_ptr<boot::Boot> boot,
+                                                       int ranks_here);
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    /// Joins the node: from now on every rank of the node can be reached. Blocks for the others.
+    base::Outcome join_node();
+
+    boot::Boot& boot() noexcept { return *boot_; }
+    engine::Node& node() noexcept { return *node_; }
+    HandleTable& handles() noexcept { return *handles_; }
+    const config::Knobs& knobs() const noexcept { return knobs_; }
+
+    int first_rank() const noexcept { return boot_->process_index() * ranks_here_; }
+    int rank_count() const noexcept { return boot_->process_count() * ranks_here_; }
+    int ranks_here() const noexcept { return ranks_here_; }
+    Rank& rank(int index) noexcept { return *ranks_[static_cast<std::size_t>(index)]; }
+
+    /// Ends the whole job. Any thread; does not return.
+    [[noreturn]] void abort_job(int code, std::string_view sentence) noexcept;
+
+  private:
+    Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs);
+
+    base::Outcome check_one_node();
+    base::Outcome map_handles();
+    base::Outcome create_heap();
+    base::Outcome attach_heap();
+    base::Outcome make_node(std::unique_ptr<memory::NodeHeap> heap);
+    base::Outcome meet_all();
+
+    std::unique_ptr<boot::Boot> boot_;
+    int ranks_here_;
+    config::Knobs knobs_;
+    void* handle_range_ = nullptr;
+    std::unique_ptr<HandleTable> handles_;
+    std::unique_ptr<engine::Node> node_;
+    std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace headway::object

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/rank.hpp"
+
+#include <numeric>
+
+#include "object/process.hpp"
+#include "protocol/point_to_point.hpp"
+
+namespace headway::object {
+
+namespace {
+
+// Context ids: bit 0 tells collective steps from messages; the rank that leads a communicator
+// picks its id from a space of its own, so no agreement is needed. Ids below the first leader's
+// are fixed.
+constexpr std::uint32_t world_context = 0;
+constexpr std::uint32_t self_context = 2;
+constexpr unsigned leader_shift = 13;
+constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
+/// A freed id rests while so many others are free, so that a late message finds no wrong home.
+constexpr std::size_t contexts_resting = 16;
+
+}  // namespace
+
+Rank::Rank(Process& process, int rank) : process_(process)
+{
+    handles = &process.handles();
+    world_rank = rank;
+    rank_lock = &lock_;
+}
+
+Rank::~Rank() = default;
+
+base::Outcome Rank::open(engine::Node& node, int thread_level)
+{
+    engine::RankState& state = node.rank_state(static_cast<std::uint32_t>(world_rank));
+    const bool is_shared = thread_level == MPI_THREAD_MULTIPLE;
+    if (is_shared) {
+        lock_.enable();
+    }
+    thread_level_ = thread_level;
+    main_thread_ = pthread_self();
+    driver_ = std::make_unique<engine::Driver>(node, state, lock_);
+    pool_ = std::make_unique<HandlePool>(
+        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);
+    if (!protocol::create_rank_part(*driver_)) {
+        return base::Failure{"the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
+                             "the size of /dev/shm"};
+    }
+    // Peers may have sent since the node was joined; the frames wait in their lanes.
+    (void)state.ownership.enter();
+    phase = Phase::running;
+    return make_predefined();
+}
+
+base::Outcome Rank::make_predefined()
+{
+    std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    ErrorHandler* fatal = predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL));
+    world = Communicator::create(*this, world_context, everyone, fatal, MPI_COMM_WORLD);
+    self = Communicator::create(*this, self_context, {world_rank}, fatal, MPI_COMM_SELF);
+    done_op_ = driver_->create_op(engine::OpKind::send);
+    if (world == nullptr || self == nullptr || done_op_ == nullptr) {
+        return base::Failure{"the node heap has no room for MPI_COMM_WORLD; raise "
+                             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+    }
+    driver_->complete(done_op_);
+    empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
+    empty_group = empty_group_.get();
+    return base::Done{};
+}
+
+void Rank::close()
+{
+    phase = Phase::finalized;
+    self->drop_reference();
+    world->drop_reference();
+    self = nullptr;
+    world = nullptr;
+    driver_->destroy_op(done_op_);
+}
+
+std::uint32_t Rank::acquire_context()
+{
+    if (contexts_free_.size() > contexts_resting ||
+        (contexts_made_ == contexts_a_leader && !contexts_free_.empty())) {
+        const std::uint32_t context = contexts_free_.front();
+        contexts_free_.pop_front();
+        return context;
+    }
+    if (contexts_made_ == contexts_a_leader) {
+        return 0;
+    }
+    return (static_cast<std::uint32_t>(world_rank) + 1) << leader_shift | contexts_made_++ << 1;
+}
+
+void Rank::release_context(std::uint32_t context)
+{
+    if (context >> leader_shift == static_cast<std::uint32_t>(world_rank) + 1) {
+        contexts_free_.push_back(context);
+    }
+}
+
+}  // namespace headway::object

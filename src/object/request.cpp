@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/request.hpp"
+
+#include "engine/wait.hpp"
+#include "object/status.hpp"
+
+namespace headway::object {
+
+MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op)
+{
+    op->owner_cookie = reinterpret_cast<std::uintptr_t>(&communicator);
+    const auto request = rank.pool().acquire<MPI_Request>(op);
+    if (bits_of(request) == 0) {
+        engine::wait_for(rank.driver(), op);
+        rank.driver().destroy_op(op);
+        return MPI_REQUEST_NULL;
+    }
+    communicator.add_reference();
+    return request;
+}
+
+MPI_Request make_done_request(Rank& rank)
+{
+    const auto request = rank.pool().acquire<MPI_Request>(rank.done_op());
+    return bits_of(request) != 0 ? request : MPI_REQUEST_NULL;
+}
+
+int error_class_of(engine::OpError error) noexcept
+{
+    switch (error) {
+    case engine::OpError::none:
+        return MPI_SUCCESS;
+    case engine::OpError::truncated:
+        return MPI_ERR_TRUNCATE;
+    case engine::OpError::bad_address:
+        return MPI_ERR_BUFFER;
+    case engine::OpError::no_memory:
+        return MPI_ERR_NO_MEM;
+    case engine::OpError::user_function:
+        break;
+    }
+    return MPI_ERR_OP;
+}
+
+int report(const engine::Op& op, MPI_Status* status) noexcept
+{
+    if (status != MPI_STATUS_IGNORE) {
+        if (op.kind == engine::OpKind::receive) {
+            fill_status(*status, op.status_source, op.status_tag,
+                        static_cast<std::int64_t>(op.status_bytes));
+            set_status_cancelled(*status, op.is_cancelled);
+        }
+        else {
+            const int error = status->MPI_ERROR;
+            clear_status(*status);
+            status->MPI_ERROR = error;
+        }
+    }
+    return error_class_of(op.error);
+}
+
+int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
+{
+    const int error = report(*op, status);
+    rank.pool().release(*request);
+    *request = MPI_REQUEST_NULL;
+    if (op != rank.done_op()) {
+        Communicator* communicator = communicator_of(*op);
+        rank.driver().destroy_op(op);
+        communicator->drop_reference();
+    }
+    return error;
+}
+
+void free_request(Rank& rank, MPI_Request* request, engine::Op* op)
+{
+    rank.pool().release(*request);
+    *request = MPI_REQUEST_NULL;
+    if (op != rank.done_op()) {
+        // Messages do not look at the communicator any more; collectives cannot be freed early.
+        Communicator* communicator = communicator_of(*op);
+        rank.driver().abandon_op(op);
+        communicator->drop_reference();
+    }
+}
+
+}  // namespace headway::object

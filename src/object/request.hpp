@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests: the MPI face of ops. A request's slot holds its op; the op's cookie is the communicator
+// whose error handler answers for it, kept alive by a reference.
+#pragma once
+
+#include "engine/op.hpp"
+#include "mpi.h"
+#include "object/communicator.hpp"
+#include "object/rank.hpp"
+
+namespace headway::object {
+
+/// A request for a started op; takes a reference on `communicator`. MPI_REQUEST_NULL: the handle
+/// table is full (the op is then completed and freed here).
+MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op);
+
+/// A request for something that is over already.
+MPI_Request make_done_request(Rank& rank);
+
+/// The op behind a request, or null where it is no live one. MPI_REQUEST_NULL gives null too.
+inline engine::Op* find_request(const Rank& rank, MPI_Request request) noexcept
+{
+    return rank.handles->find<engine::Op>(request);
+}
+
+inline Communicator* communicator_of(const engine::Op& op) noexcept
+{
+    return reinterpret_cast<Communicator*>(op.owner_cookie);
+}
+
+/// Writes the op's result into `status` (which may be null). Returns the error class.
+/// Requires: complete.
+int report(const engine::Op& op, MPI_Status* status) noexcept;
+
+/// report(), then frees op and request and sets the handle to null. Requires: complete.
+int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status);
+
+/// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free).
+void free_request(Rank& rank, MPI_Request* request, engine::Op* op);
+
+/// MPI's word for why an op failed.
+int error_class_of(engine::OpError error) noexcept;
+
+}  // namespace headway::object

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/startup.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "boot/single.hpp"
+#include "engine/wait.hpp"
+#include "object/collective.hpp"
+#include "object/process.hpp"
+#include "platform/current_rank.hpp"
+#include "platform/fatal.hpp"
+#include "protocol/point_to_point.hpp"
+
+namespace headway::object {
+
+namespace {
+
+/// The process that MPI_Init made: it stays after MPI_Finalize, so that late calls can be told
+/// what is wrong. One a program run; everything else hangs off it.
+std::atomic<Process*> own_process{nullptr};
+
+/// The sentence has been printed by this rank: the launcher need not repeat it.
+void end_job(int code, std::string_view /*sentence*/)
+{
+    // (2) acquire, pairs with (1).
+    if (Process* process = own_process.load(std::memory_order_acquire); process != nullptr) {
+        process->abort_job(code, "");
+    }
+}
+
+[[noreturn]] void refuse_start(const std::string& sentence, int rank)
+{
+    platform::fatal(rank, "MPI_Init: " + sentence);
+}
+
+Process& open_process()
+{
+    auto boot = boot::open_boot();
+    if (!boot) {
+        refuse_start(boot.sentence(), -1);
+    }
+    const int index = boot.value()->process_index();
+    auto process = Process::open(std::move(boot.value()), 1);
+    if (!process) {
+        refuse_start(process.sentence(), index);
+    }
+    Process* made = process.value().release();
+    // (1) release, pairs with (2).
+    own_process.store(made, std::memory_order_release);
+    platform::set_job_ender(&end_job);
+    if (const auto joined = made->join_node(); !joined) {
+        refuse_start(joined.sentence(), index);
+    }
+    return *made;
+}
+
+void wait_for_everyone(Rank& rank)
+{
+    engine::Op* barrier = start_barrier(rank, *rank.world);
+    if (barrier == nullptr) {
+        platform::fatal(rank.world_rank, "MPI_Finalize: the node heap is exhausted; raise "
+                                         "HEADWAY_HEAP_SIZE");
+    }
+    engine::wait_for(rank.driver(), barrier);
+    rank.driver().destroy_op(barrier);
+    // Sends whose requests were freed may still wait for room.
+    engine::wait_until(rank.driver(),
+                       [&] { return protocol::is_quiet(rank.driver().rank()); });
+}
+
+}  // namespace
+
+void initialize(int thread_level)
+{
+    auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
+    const bool is_first = rank == nullptr;
+    if (is_first) {
+        rank = &open_process().rank(0);
+    }
+    Process& process = rank->process();
+    if (const auto opened = rank->open(process.node(), thread_level); !opened) {
+        refuse_start(opened.sentence(), rank->world_rank);
+    }
+    if (is_first) {
+        platform::set_only_rank(static_cast<RankAccess*>(rank));
+    }
+}
+
+void finalize(Rank& rank)
+{
+    wait_for_everyone(rank);
+    rank.close();
+    if (rank.process().ranks_here() == 1) {
+        if (const auto left = rank.process().boot().finalize(); !left) {
+            platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
+        }
+    }
+}
+
+int run_team(int ranks, int (*body)(void*), void* argument)
+{
+    auto opened = Process::open(boot::open_single(), ranks);
+    if (!opened) {
+        refuse_start(opened.sentence(), -1);
+    }
+    Process& process = *opened.value();
+    if (const auto joined = process.join_node(); !joined) {
+        refuse_start(joined.sentence(), -1);
+    }
+    std::atomic<int> failed{0};
+    std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(ranks));
+    for (int i = 0; i < ranks; ++i) {
+        threads.emplace_back([&, i] {
+            platform::set_current_rank(static_cast<RankAccess*>(&process.rank(i)));
+            if (body(argument) != 0) {
+                // Relaxed: read after the threads have been joined.
+                failed.fetch_add(1, std::memory_order_relaxed);
+            }
+            platform::set_current_rank(nullptr);
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    return failed.load(std::memory_order_relaxed);
+}
+
+RankAccess* current_rank() noexcept
+{
+    return static_cast<RankAccess*>(platform::current_rank());
+}
+
+Phase current_phase() noexcept
+{
+    const RankAccess* rank = current_rank();
+    return rank != nullptr ? rank->phase : Phase::before_init;
+}
+
+HandleTable* current_handles() noexcept
+{
+    const RankAccess* rank = current_rank();
+    return rank != nullptr ? rank->handles : nullptr;
+}
+
+void abort_job(RankAccess* rank, int code) noexcept
+{
+    if (rank != nullptr) {
+        as_rank(*rank).process().abort_job(code, "");
+    }
+    end_job(code, "");
+    ::_exit(code & 0xFF);
+}
+
+}  // namespace headway::object
