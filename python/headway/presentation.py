@@ -126,7 +126,7 @@ def _short(value: float) -> float:
 def verdict(
     plan: rounds.Plan, findings: rounds.Findings, case: str, limit: Limit
 ) -> figures.Verdict:
-    """Whether the limit of a case holds; a plan without extra rounds (--quick) may leave it open."""
+    """Whether a case meets its limit; a plan without extra rounds (--quick) may leave it open."""
     is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
     values = rounds.case_speedups(plan, findings, case)
     return figures.judge(values, limit.required, is_last)
@@ -170,9 +170,7 @@ def table(
     return "\n".join(lines)
 
 
-def _winners(
-    description: Description, plan: rounds.Plan, findings: rounds.Findings
-) -> list[str]:
+def _winners(description: Description, plan: rounds.Plan, findings: rounds.Findings) -> list[str]:
     """One line: in how many cases each library is the best."""
     if len(plan.libraries) < 2:
         return []
