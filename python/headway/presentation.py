@@ -166,6 +166,11 @@ def table(
         "settings:",
         *(f"  {label:<16} {settings[label]}" for label in plan.libraries),
     ]
+    if computer["load"] > computer["cores"] / 2:
+        lines.append(
+            f"warning: other programs kept the machine busy (load {computer['load']}); these "
+            "figures show that load, so measure again on a quiet machine."
+        )
     lines += [f"  void round: {void.splitlines()[0]}" for void in findings.voids]
     return "\n".join(lines)
 

@@ -223,6 +223,14 @@ class RivalTest(unittest.TestCase):
         self.assertRegex(line, r"\*2 \(2, 0%\) .* 2\.50 \(2\.50 \.\. 2\.50\) +b +>= 1 holds")
         self.assertIn("best: headway in 1", text)
         self.assertIn("settings of a", text)
+        self.assertNotIn("warning", text)
+
+    def test_busy_machine_is_named(self) -> None:
+        self.about["machine"] = {"processor": "P", "cores": 2, "kernel": "K", "load": 1.5}
+        text = presentation.table(
+            self.description, self.plan, self.findings, self.settings, self.about
+        )
+        self.assertIn("warning: other programs kept the machine busy (load 1.5)", text)
 
     def test_json_lines(self) -> None:
         lines = presentation.json_lines(
