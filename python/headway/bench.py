@@ -155,7 +155,12 @@ def _rival_paths(options: argparse.Namespace, names: Sequence[str]) -> dict[str,
             raise rivals.RivalError(
                 f"--rival-dir needs NAME=PATH with a rival's name, not {entry!r}."
             )
-        given[name] = Path(path)
+        given[name] = Path(path).resolve()
+        if not (given[name] / rivals.RIVALS[name].witness).exists():
+            raise rivals.RivalError(
+                f"--rival-dir: {path} holds no {rivals.RIVALS[name].label} "
+                f"({rivals.RIVALS[name].witness} is missing); give its Python environment."
+            )
     wanted = [name for name in names if name != libraries.OURS]
     absent = [name for name in wanted if name not in given]
     return {**given, **rivals.ensure(absent)}
@@ -166,6 +171,7 @@ def _prepare(
 ) -> dict[str, Measured]:
     """Finds or installs every library and builds the program for each; by label."""
     stage = Path(options.stage or os.environ.get("HEADWAY_STAGE") or ROOT / "build" / "stage")
+    stage = stage.resolve()
     paths = _rival_paths(options, names)
     is_staged = (stage / "bin" / "mpiexec").exists()
     if libraries.OURS in names and not is_staged:
@@ -176,7 +182,7 @@ def _prepare(
     result = {}
     for name in names:
         if name == libraries.OURS:
-            library = libraries.ours(stage.resolve())
+            library = libraries.ours(stage)
         else:
             library = libraries.MAKERS[name](paths[name])
         compiler = library.own_compiler

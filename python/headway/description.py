@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bench measures, read from `bench/<name>.toml`.
 
-    title    = one line for the table
-    program  = C program bench/mpi/<program>.c, built with harness.c for every library
-    metric   = name of the figure, unit last (`oneway_us`); unit = how it is printed
-    better   = "lower" (times) or "higher" (rates)
-    cores    = how many cores the jobs share (default 2)
+title    = one line for the table
+program  = C program bench/mpi/<program>.c, built with harness.c for every library
+metric   = name of the figure, unit last (`oneway_us`); unit = how it is printed
+better   = "lower" (times) or "higher" (rates)
+cores    = how many cores the jobs share (default 2)
 
-    [[job]]            one or more; a round runs all of them with every library
-    ranks    = number of ranks
-    pin      = true: each rank on a core of its own, checked by the program; false: not bound
-    cases    = names of cases, as the program calls them
-    arguments = further arguments of the program (default none)
-    wall     = true: the driver itself times the whole job and takes that, in the metric's unit,
-               as the only sample of the only case (for start-up times; default false)
+[[job]]            one or more; a round runs all of them with every library
+ranks    = number of ranks
+pin      = true: each rank on a core of its own, checked by the program; false: not bound
+cases    = names of cases, as the program calls them
+arguments = further arguments of the program (default none)
+wall     = true: the driver itself times the whole job and takes that, in the metric's unit,
+           as the only sample of the only case (for start-up times; default false)
 
-    [limits]           "case" = { required = R, aim = A }: speed-up over the best rival
+[limits]           "case" = { required = R, aim = A }: speed-up over the best rival
 """
 
 from __future__ import annotations

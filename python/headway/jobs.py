@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -105,17 +106,18 @@ def run(
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Ends a launcher: asked first, so that it can end its ranks, then killed with its group."""
+    """Ends a launcher: asked first, so that it can end its ranks, then killed with its group.
+
+    Returns what it printed. A rank outside the group that still holds the pipe is not waited for.
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-        except ProcessLookupError:
-            break
         try:
             return process.communicate(timeout=5)
         except subprocess.TimeoutExpired:
             continue
-    return process.communicate()
+    return "", "its output is lost"
 
 
 def read_lines(output: str) -> JobResult:

@@ -126,7 +126,7 @@ def _short(value: float) -> float:
 def verdict(
     plan: rounds.Plan, findings: rounds.Findings, case: str, limit: Limit
 ) -> figures.Verdict:
-    """Whether the limit of a case holds; a plan without extra rounds (--quick) may leave it open."""
+    """Whether a case meets its limit; a plan without extra rounds (--quick) may leave it open."""
     is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
     values = rounds.case_speedups(plan, findings, case)
     return figures.judge(values, limit.required, is_last)
@@ -166,13 +166,16 @@ def table(
         "settings:",
         *(f"  {label:<16} {settings[label]}" for label in plan.libraries),
     ]
+    if computer["load"] > computer["cores"] / 2:
+        lines.append(
+            f"warning: other programs kept the machine busy (load {computer['load']}); these "
+            "figures show that load, so measure again on a quiet machine."
+        )
     lines += [f"  void round: {void.splitlines()[0]}" for void in findings.voids]
     return "\n".join(lines)
 
 
-def _winners(
-    description: Description, plan: rounds.Plan, findings: rounds.Findings
-) -> list[str]:
+def _winners(description: Description, plan: rounds.Plan, findings: rounds.Findings) -> list[str]:
     """One line: in how many cases each library is the best."""
     if len(plan.libraries) < 2:
         return []

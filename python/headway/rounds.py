@@ -63,9 +63,7 @@ def rotated(libraries: Sequence[str], round_number: int) -> list[str]:
 
 def strongest_rival(plan: Plan, findings: Findings, case: str) -> str | None:
     """The rival with the best median in this case."""
-    others = {
-        name: findings.series(name, case) for name in plan.libraries if name != plan.ours
-    }
+    others = {name: findings.series(name, case) for name in plan.libraries if name != plan.ours}
     return figures.best_library(others, plan.lower_is_better)
 
 
@@ -154,8 +152,5 @@ def _progress(plan: Plan, findings: Findings, cases: Sequence[str]) -> str:
     if findings.rounds < plan.rounds:
         return f"round {findings.rounds} of {plan.rounds}"
     if cases:
-        return (
-            f"round {findings.rounds} of at most {plan.rounds_max}: "
-            f"undecided {', '.join(cases)}"
-        )
+        return f"round {findings.rounds} of at most {plan.rounds_max}: undecided {', '.join(cases)}"
     return f"round {findings.rounds}, done"

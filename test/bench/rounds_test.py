@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocol of a comparison, with libraries that only exist here."""
+
+import json
+import sys
+import unittest
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+
+from headway import presentation, rounds  # noqa: E402
+from headway.description import Description, Job, Limit  # noqa: E402
+from headway.figures import Verdict  # noqa: E402
+from headway.jobs import JobError, JobResult  # noqa: E402
+
+Figure = Callable[[int, str], float]
+
+
+class FakeLibraries:
+    """Runs jobs whose figures are a function of (how often this library ran before, case)."""
+
+    def __init__(self, figures: dict[str, Figure]) -> None:
+        self.figures = figures
+        self.calls: list[tuple[str, tuple[str, ...]]] = []
+        self.misplaced_calls: dict[int, str] = {}
+        self.failing_calls: set[int] = set()
+
+    def __call__(self, library: str, cases: Sequence[str]) -> JobResult:
+        number = len(self.calls)
+        before = sum(1 for name, _ in self.calls if name == library)
+        self.calls.append((library, tuple(cases)))
+        if number in self.failing_calls:
+            raise JobError("ended with code 9")
+        result = JobResult(misplaced=self.misplaced_calls.get(number))
+        for case in cases:
+            result.samples[case] = [self.figures[library](before, case)]
+        return result
+
+    def order(self) -> list[str]:
+        """Libraries in the order of their jobs."""
+        return [name for name, _ in self.calls]
+
+
+def constant(value: float) -> Figure:
+    """A library that always takes the same time."""
+    return lambda _round, _case: value
+
+
+def make_plan(libraries: Sequence[str], **changes: object) -> rounds.Plan:
+    """A plan for times with the case "8 B" and the limit 1.0."""
+    values: dict[str, object] = {
+        "libraries": tuple(libraries),
+        "ours": "headway" if "headway" in libraries else None,
+        "cases": ("8 B",),
+        "limits": {"8 B": Limit(1.0, 1.25)},
+        "lower_is_better": True,
+        "rounds": 9,
+        "rounds_max": 36,
+    }
+    return rounds.Plan(**(values | changes))  # type: ignore[arg-type]
+
+
+def measure(plan: rounds.Plan, fake: FakeLibraries) -> rounds.Findings:
+    """Runs the protocol silently."""
+    return rounds.measure(plan, fake, lambda _line: None)
+
+
+class RotationTest(unittest.TestCase):
+    """Who runs when."""
+
+    def test_each_library_has_each_place_equally_often(self) -> None:
+        names = ["headway", "a", "b"]
+        fake = FakeLibraries({name: constant(1.0 + i) for i, name in enumerate(names)})
+        measure(make_plan(names), fake)
+        order = fake.order()
+        self.assertEqual(len(order), 9 * 3)
+        for place in range(3):
+            for name in names:
+                self.assertEqual(order[place::3].count(name), 3)
+
+    def test_first_rounds(self) -> None:
+        self.assertEqual(rounds.rotated(["a", "b", "c"], 0), ["a", "b", "c"])
+        self.assertEqual(rounds.rotated(["a", "b", "c"], 1), ["b", "c", "a"])
+        self.assertEqual(rounds.rotated(["a", "b", "c"], 5), ["c", "a", "b"])
+
+
+class VoidTest(unittest.TestCase):
+    """Rounds that do not count."""
+
+    def test_misplaced_library_voids_its_round_only(self) -> None:
+        fake = FakeLibraries(
+            {"headway": lambda n, _c: 100.0 if n == 1 else 1.0, "a": constant(2.0)}
+        )
+        fake.misplaced_calls[2] = "rank 1 may run on 2 cores"
+        findings = measure(make_plan(["headway", "a"]), fake)
+        self.assertEqual(findings.rounds, 9)
+        self.assertEqual(len(findings.voids), 1)
+        self.assertIn("rank 1 may run on 2 cores", findings.voids[0])
+        self.assertEqual(len(findings.series("a", "8 B")), 9)
+        self.assertEqual(set(findings.series("headway", "8 B")), set(range(9)))
+
+    def test_figures_of_a_void_round_do_not_count(self) -> None:
+        fake = FakeLibraries(
+            {"headway": lambda n, _c: 100.0 if n == 0 else 1.0, "a": constant(2.0)}
+        )
+        fake.misplaced_calls[1] = "ranks 0 and 1 share core 0"
+        findings = measure(make_plan(["headway", "a"]), fake)
+        self.assertNotIn(100.0, findings.series("headway", "8 B").values())
+
+    def test_failing_job_voids_its_round(self) -> None:
+        fake = FakeLibraries({"headway": constant(1.0), "a": constant(2.0)})
+        fake.failing_calls = {5}
+        findings = measure(make_plan(["headway", "a"]), fake)
+        self.assertEqual((findings.rounds, len(findings.voids)), (9, 1))
+        self.assertIn("ended with code 9", findings.voids[0])
+
+    def test_case_without_figure_voids_the_round(self) -> None:
+        silent = FakeLibraries({"headway": constant(1.0), "a": constant(2.0)})
+
+        def run(library: str, cases: Sequence[str]) -> JobResult:
+            result = silent(library, cases)
+            return JobResult() if len(silent.calls) == 1 else result
+
+        findings = rounds.measure(make_plan(["headway", "a"]), run, lambda _line: None)
+        self.assertIn("printed nothing for: 8 B", findings.voids[0])
+
+    def test_gives_up_after_three_in_a_row(self) -> None:
+        fake = FakeLibraries({"headway": constant(1.0), "a": constant(2.0)})
+        fake.misplaced_calls = dict.fromkeys(range(100), "rank 0 runs on core 5")
+        with self.assertRaisesRegex(rounds.MeasureError, "3 rounds in a row .* core 5"):
+            measure(make_plan(["headway", "a"]), fake)
+        self.assertEqual(len(fake.calls), 3)
+
+
+class ExtraRoundsTest(unittest.TestCase):
+    """More rounds for cases whose limit lies inside the quartiles."""
+
+    def test_clear_case_gets_none(self) -> None:
+        fake = FakeLibraries({"headway": constant(1.0), "a": constant(2.0)})
+        self.assertEqual(measure(make_plan(["headway", "a"]), fake).rounds, 9)
+
+    def test_unclear_case_gets_up_to_the_maximum(self) -> None:
+        wobble = FakeLibraries(
+            {"headway": constant(1.0), "a": lambda n, _c: 0.8 if n % 2 else 1.25}
+        )
+        plan = make_plan(["headway", "a"])
+        findings = measure(plan, wobble)
+        self.assertEqual(findings.rounds, 36)
+        self.assertIs(presentation.verdict(plan, findings, "8 B", Limit(1.0, None)), Verdict.HOLDS)
+
+    def test_stops_when_decided(self) -> None:
+        settling = FakeLibraries(
+            {"headway": constant(1.0), "a": lambda n, _c: 2.0 if n >= 9 or n % 2 else 0.8}
+        )
+        findings = measure(make_plan(["headway", "a"]), settling)
+        self.assertGreater(findings.rounds, 9)
+        self.assertLess(findings.rounds, 36)
+
+    def test_only_the_unclear_case_runs_again(self) -> None:
+        fake = FakeLibraries(
+            {
+                "headway": constant(1.0),
+                "a": lambda n, case: 2.0 if case == "clear" else (0.5 if n % 2 else 2.0),
+            }
+        )
+        limits = {"clear": Limit(1.0, None), "close": Limit(1.0, None)}
+        measure(make_plan(["headway", "a"], cases=("clear", "close"), limits=limits), fake)
+        self.assertEqual(fake.calls[17][1], ("clear", "close"))
+        self.assertEqual({cases for _, cases in fake.calls[18:]}, {("close",)})
+
+    def test_quick_leaves_it_open(self) -> None:
+        fake = FakeLibraries({"headway": constant(1.0), "a": lambda n, _c: 0.8 if n % 2 else 1.25})
+        plan = make_plan(["headway", "a"], rounds=5, rounds_max=5)
+        findings = measure(plan, fake)
+        self.assertEqual(findings.rounds, 5)
+        self.assertIs(presentation.verdict(plan, findings, "8 B", Limit(1.0, None)), Verdict.OPEN)
+
+    def test_without_ours_there_is_nothing_to_decide(self) -> None:
+        fake = FakeLibraries({"a": constant(1.0), "b": lambda n, _c: 0.8 if n % 2 else 1.25})
+        self.assertEqual(measure(make_plan(["a", "b"]), fake).rounds, 9)
+
+
+class RivalTest(unittest.TestCase):
+    """Against whom, and how it is shown."""
+
+    def setUp(self) -> None:
+        self.plan = make_plan(["headway", "a", "b"], rounds=5, rounds_max=5)
+        fake = FakeLibraries(
+            {
+                "headway": constant(2.0),
+                "a": lambda n, _c: 0.5 if n == 0 else 6.0,
+                "b": constant(5.0),
+            }
+        )
+        self.findings = measure(self.plan, fake)
+        self.description = Description(
+            name="latency",
+            title="a ping-pong",
+            program="latency",
+            metric="oneway_us",
+            unit="us",
+            lower_is_better=True,
+            cores=2,
+            jobs=(Job(2, True, ("8 B",)),),
+            limits=self.plan.limits,
+        )
+        self.about = {
+            "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.0},
+            "cores": [0, 1],
+        }
+        self.settings = {name: f"settings of {name}" for name in self.plan.libraries}
+
+    def test_best_median_is_the_rival(self) -> None:
+        self.assertEqual(rounds.strongest_rival(self.plan, self.findings, "8 B"), "b")
+        self.assertEqual(rounds.case_speedups(self.plan, self.findings, "8 B"), [2.5] * 5)
+
+    def test_table(self) -> None:
+        text = presentation.table(
+            self.description, self.plan, self.findings, self.settings, self.about
+        )
+        line = next(line for line in text.splitlines() if line.startswith("8 B"))
+        self.assertRegex(line, r"\*2 \(2, 0%\) .* 2\.50 \(2\.50 \.\. 2\.50\) +b +>= 1 holds")
+        self.assertIn("best: headway in 1", text)
+        self.assertIn("settings of a", text)
+        self.assertNotIn("warning", text)
+
+    def test_busy_machine_is_named(self) -> None:
+        self.about["machine"] = {"processor": "P", "cores": 2, "kernel": "K", "load": 1.5}
+        text = presentation.table(
+            self.description, self.plan, self.findings, self.settings, self.about
+        )
+        self.assertIn("warning: other programs kept the machine busy (load 1.5)", text)
+
+    def test_json_lines(self) -> None:
+        lines = presentation.json_lines(
+            self.description, self.plan, self.findings, self.settings, self.about
+        )
+        entries = [json.loads(line) for line in lines]
+        self.assertEqual(entries[0]["settings"], self.settings)
+        ours = entries[1]
+        wanted = {"bench", "case", "library", "metric", "unit", "samples", "min", "median"}
+        self.assertLessEqual(wanted, set(ours))
+        self.assertEqual(
+            (ours["library"], ours["median"], len(ours["samples"])), ("headway", 2.0, 5)
+        )
+        speedup = entries[-1]
+        self.assertEqual((speedup["metric"], speedup["rival"]), ("speedup", "b"))
+        self.assertEqual((speedup["median"], speedup["verdict"]), (2.5, "holds"))
+
+
+if __name__ == "__main__":
+    unittest.main()
