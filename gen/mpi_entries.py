@@ -168,7 +168,8 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
 def calls_header(spec: mpi_spec.Spec) -> str:
     lines = [HEAD + "// What is written by hand behind the entry points. The arguments have been "
              "checked as\n// spec/mpi/kinds.toml says; the result is an error class.",
-             "#pragma once", "", '#include "abi/call.hpp"', "", "namespace headway::abi::call {", ""]
+             "#pragma once", "", '#include "abi/call.hpp"', "",
+             "namespace headway::abi::call {", ""]
     for chapter in mpi_spec.CHAPTERS:
         built = [function for function in spec.chapter(chapter)
                  if function.built and function.body == function.name]

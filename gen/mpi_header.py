@@ -121,7 +121,7 @@ def render(spec: mpi_spec.Spec) -> str:
         "#ifndef HEADWAY_MPI_H",
         "#define HEADWAY_MPI_H",
         "",
-        "/* The macros below hold C casts; programs compiled with -Wold-style-cast use them too. */",
+        "/* The macros below hold C casts, also where -Wold-style-cast is asked for. */",
         "#if defined(__GNUC__)",
         "#pragma GCC system_header",
         "#endif",

@@ -8,7 +8,8 @@ namespace headway::abi {
 namespace {
 
 /// How a bad handle came about, as far as its bits tell.
-const char* explain(const Call& call, object::HandleBits bits, object::HandleBits null_bits) noexcept
+const char* explain(const Call& call, object::HandleBits bits,
+                    object::HandleBits null_bits) noexcept
 {
     if (bits == null_bits) {
         return "is the null handle";
@@ -97,8 +98,8 @@ int refuse_buffer(Call& call, const char* name, const void* given) noexcept
 int refuse_alias(Call& call, const char* name, const char* other) noexcept
 {
     return call.raise(call.fail(
-        MPI_ERR_BUFFER, "arguments %s and %s are the same buffer; give MPI_IN_PLACE for one of them",
-        name, other));
+        MPI_ERR_BUFFER,
+        "arguments %s and %s are the same buffer; give MPI_IN_PLACE for one of them", name, other));
 }
 
 int refuse_null(Call& call, const char* name) noexcept

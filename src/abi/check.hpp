@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What entry points check: `is_...` are a few instructions each, inline; `refuse_...` find the words,
-// raise the error handler and return the class, out of line.
+// What entry points check: `is_...` are a few instructions each, inline; `refuse_...` find the
+// words, raise the error handler and return the class, out of line.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,10 @@ int Type_toint(MPI_Datatype datatype) { return to_integer(datatype); }
 int Win_toint(MPI_Win win) { return to_integer(win); }
 
 MPI_Comm Comm_fromint(int comm) { return from_integer<MPI_Comm>(comm); }
-MPI_Errhandler Errhandler_fromint(int errhandler) { return from_integer<MPI_Errhandler>(errhandler); }
+MPI_Errhandler Errhandler_fromint(int errhandler)
+{
+    return from_integer<MPI_Errhandler>(errhandler);
+}
 MPI_File File_fromint(int file) { return from_integer<MPI_File>(file); }
 MPI_Group Group_fromint(int group) { return from_integer<MPI_Group>(group); }
 MPI_Info Info_fromint(int info) { return from_integer<MPI_Info>(info); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ABI values are our handles. Predefined ones are the standard's integers below
-// `predefined_limit`; all others are slot addresses of the process's HandleTable with six bits of the
-// slot's generation in the low bits.
+// `predefined_limit`; all others are slot addresses of the process's HandleTable with six bits of
+// the slot's generation in the low bits.
 #pragma once
 
 #include <array>
@@ -78,7 +78,6 @@ constexpr bool is_predefined(HandleBits bits) noexcept { return bits < predefine
 
 /// Block of the predefined datatypes: 0x200 (MPI_DATATYPE_NULL) to 0x2ff.
 constexpr HandleBits datatype_first = 0x200;
-constexpr HandleBits datatype_fixed_first = 0x240;
 constexpr HandleBits datatype_limit = 0x300;
 
 /// Sizes of predefined datatypes: a positive number of bytes, or one of these.
@@ -88,9 +87,9 @@ constexpr std::int16_t datatype_not_here = -1;   ///< a handle of the standard w
 /// Filled in handle_table.cpp from the ABI's bit encoding and the C types of this platform.
 extern const std::array<std::int16_t, datatype_limit - datatype_first> predefined_sizes;
 
-/// Bytes of a predefined datatype, `no_such_datatype` or `datatype_not_here`. Fixed-size types carry
-/// log2 of the size in bits 3 to 5; which of them exist is known from the table, so one load answers
-/// both questions.
+/// Bytes of a predefined datatype, `no_such_datatype` or `datatype_not_here`. Fixed-size types
+/// carry log2 of the size in bits 3 to 5; which of them exist is known from the table only, so one
+/// load answers both questions.
 inline int predefined_size_bytes(HandleBits bits) noexcept
 {
     const HandleBits index = bits - datatype_first;

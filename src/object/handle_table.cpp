@@ -187,7 +187,7 @@ bool HandlePool::release(Kind kind, HandleBits bits) noexcept
     const auto index = static_cast<std::uint32_t>((bits - table_.base_) / slot_bytes);
     Slot& slot = table_.slots_[index];
     // relaxed: nothing is published. A thread that uses the handle at this moment breaks the rules
-    // of MPI; it finds the old object or null, for the slot has no other before the quarantine ends.
+    // of MPI; it finds the old object or null, for the quarantine keeps other objects out.
     slot.key.store(0, std::memory_order_relaxed);
     // relaxed: as above.
     slot.object.store(nullptr, std::memory_order_relaxed);

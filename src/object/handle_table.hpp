@@ -31,7 +31,7 @@ struct alignas(slot_bytes) Slot {
     std::atomic<std::uint32_t> key;
     std::uint32_t generation;
     std::atomic<void*> object;
-    /// Next slot of the pool's queue of freed slots, as an index; read and written by the pool only.
+    /// Next slot of the pool's queue of freed slots, as an index; only the pool touches it.
     std::uint32_t next_freed;
 };
 static_assert(sizeof(Slot) == slot_bytes);
