@@ -12,7 +12,7 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
       directory(node_directory),
       own_process(process),
       knobs(settings),
-      peer_memory(node_directory.process_count, process, settings.cma != config::Cma::off)
+      peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off)
 {
 }
 

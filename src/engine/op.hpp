@@ -77,6 +77,8 @@ struct Op {
 
     /// For the owner's process only: what the layers above hang on an op (its communicator).
     std::uint64_t owner_cookie = 0;
+    /// Likewise: what must stay until the op is over (a user-defined operator).
+    std::uint64_t owner_keep = 0;
 };
 
 /// List of ops in order, linked by next and previous.

@@ -20,7 +20,7 @@ class Patience {
     explicit Patience(Driver& driver)
         : yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
-          spin_ns_(std::int64_t{driver.node().knobs.spin_us} * 1000)
+          spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
     {
     }
 
@@ -52,7 +52,7 @@ class Patience {
         return may_spin_;
     }
 
-    std::uint32_t yields_left_;
+    std::uint64_t yields_left_;
     bool may_spin_;
     std::int64_t spin_ns_;
     std::int64_t spin_until_ns_ = 0;

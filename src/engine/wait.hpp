@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "engine/driver.hpp"
 
@@ -40,8 +41,9 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
     }
     using HoldsType = std::remove_reference_t<Holds>;
     wait_slowly(driver,
-                {[](void* context) { return (*static_cast<HoldsType*>(context))(); }, &holds}, ops,
-                needed);
+                {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
+                 const_cast<void*>(static_cast<const void*>(&holds))},
+                ops, needed);
 }
 
 /// Blocks until `op` is complete.

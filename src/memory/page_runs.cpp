@@ -17,7 +17,8 @@ constexpr std::uint32_t commit_units = 32;
 
 std::uint32_t bin_of(std::uint32_t units) noexcept
 {
-    return static_cast<std::uint32_t>(std::bit_width(units)) - 1;
+    // A run has at least one unit; the mask only tells the compiler so.
+    return (static_cast<std::uint32_t>(std::bit_width(units)) - 1) & 31U;
 }
 
 }  // namespace

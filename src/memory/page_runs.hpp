@@ -84,7 +84,7 @@ class PageRuns {
     sync::HolderLock& lock() noexcept { return lock_; }
 
   private:
-    static constexpr std::uint32_t bin_count = 24;
+    static constexpr std::uint32_t bin_count = 32;
 
     std::uint32_t take_free_run(std::uint32_t units) noexcept;
     std::uint32_t extend(std::uint32_t units, const CommitRule& rule) noexcept;

@@ -64,7 +64,12 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, const Colle
                                            .count = call.count,
                                            .element_bytes = call.element_bytes,
                                            .reduction = call.reduction};
-    return engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
+    engine::Op* op =
+        engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
+    if (op != nullptr) {
+        op->owner_keep = call.reduction.user_op;
+    }
+    return op;
 }
 
 engine::Op* start_barrier(Rank& rank, Communicator& communicator)
@@ -92,6 +97,25 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.receive = all;
     call.count = size;
     return wait_and_free(rank, start_collective(rank, communicator, call));
+}
+
+UserReduction* make_reduction(UserOperator* op, MPI_Datatype datatype)
+{
+    ++op->references;
+    return new UserReduction{op, datatype};
+}
+
+void release_reduction(UserReduction* reduction)
+{
+    drop_operator(reduction->op);
+    delete reduction;
+}
+
+void drop_operator(UserOperator* op)
+{
+    if (--op->references == 0) {
+        delete op;
+    }
 }
 
 bool run_user_reduction(engine::Driver& /*driver*/, std::uint64_t user_op, const void* in,

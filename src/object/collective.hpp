@@ -22,7 +22,7 @@ struct CollectiveCall {
     std::uint64_t element_bytes = 1;
     std::uint32_t root = 0;
     bool in_place = false;
-    /// Reductions only. A user operator is kept by the caller until the op is complete.
+    /// Reductions only. `user_op` is a UserReduction, released with the op (end_op).
     engine::Reduction reduction;
     bool is_commutative = true;
 };
@@ -41,14 +41,22 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
                      std::uint64_t size);
 
-/// Runs user-defined operators for the graph engine.
-bool run_user_reduction(engine::Driver& driver, std::uint64_t user_op, const void* in, void* inout,
-                        std::uint64_t count);
-
-/// What the graph engine hands back to run_user_reduction. Lives with the op of the collective.
+/// What a run of a user-defined operator needs: the graph engine hands it back for every step.
+/// Private to the rank's process; lives as long as the op of its collective.
 struct UserReduction {
     UserOperator* op = nullptr;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
 };
+
+/// Takes and drops a reference on the operator: it may be freed while a collective uses it.
+UserReduction* make_reduction(UserOperator* op, MPI_Datatype datatype);
+void release_reduction(UserReduction* reduction);
+
+/// Drops a reference; the last one destroys the operator.
+void drop_operator(UserOperator* op);
+
+/// Runs user-defined operators for the graph engine.
+bool run_user_reduction(engine::Driver& driver, std::uint64_t user_op, const void* in, void* inout,
+                        std::uint64_t count);
 
 }  // namespace headway::object

@@ -58,7 +58,7 @@ class TableBuilder {
     {
         at(handle).kind = kind;
         at(handle).extent_bytes = sizeof(PairLayout<Value, Index>);
-        at(handle).elements = 2;
+        at(handle).value_bytes = sizeof(Value);
     }
 
     void fill_sizes()

@@ -8,13 +8,12 @@
 
 namespace headway::object {
 
-
 /// A predefined datatype. Pairs (MPI_DOUBLE_INT and kin) travel as the C structs that the standard
 /// describes, padding included, so that an array of them is one contiguous message.
 struct Datatype {
     std::uint16_t size_bytes = 0;    ///< bytes of data in an element; 0: no such type here
     std::uint16_t extent_bytes = 0;  ///< from one element of an array to the next
-    std::uint8_t elements = 1;       ///< basic elements inside (2 for pairs)
+    std::uint8_t value_bytes = 0;    ///< pairs: bytes of their first element; others: 0
     data::ElementKind kind = data::ElementKind::none;
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "object/collective.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
@@ -160,18 +161,18 @@ base::Outcome Process::join_node()
 base::Outcome Process::create_heap()
 {
     memory::HeapOptions options;
-    options.size_bytes = static_cast<std::uint64_t>(knobs_.heap_size);
+    options.size_bytes = knobs_.heap_size;
     options.rank_count = static_cast<std::uint32_t>(rank_count());
     options.version = library_version;
     const std::string name =
         "headway-" + (boot_->job().empty() ? std::to_string(::getpid()) : boot_->job()) + "-heap";
     options.name = name;
-    options.kind = knobs_.node_heap == config::NodeHeap::shm ? memory::HeapKind::shm
+    options.kind = knobs_.node_heap == config::NodeHeapChoice::shm ? memory::HeapKind::shm
                                                              : memory::HeapKind::memfd;
     const std::uint32_t free_addresses = memory::NodeHeap::candidate_mask(options.size_bytes);
     options.candidate = static_cast<unsigned>(std::countr_zero(free_addresses));
     auto heap = memory::NodeHeap::create(options);
-    if (!heap && knobs_.node_heap == config::NodeHeap::automatic) {
+    if (!heap && knobs_.node_heap == config::NodeHeapChoice::automatic) {
         options.kind = memory::HeapKind::shm;
         heap = memory::NodeHeap::create(options);
     }
@@ -240,6 +241,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
                                            static_cast<std::uint32_t>(boot_->process_index()),
                                            knobs_);
     protocol::register_protocols(*node_);
+    node_->user_reduction = &run_user_reduction;
     return base::Done{};
 }
 

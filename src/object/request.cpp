@@ -2,6 +2,7 @@
 #include "object/request.hpp"
 
 #include "engine/wait.hpp"
+#include "object/collective.hpp"
 #include "object/status.hpp"
 
 namespace headway::object {
@@ -59,6 +60,14 @@ int report(const engine::Op& op, MPI_Status* status) noexcept
     return error_class_of(op.error);
 }
 
+void end_op(Rank& rank, engine::Op* op)
+{
+    if (op->owner_keep != 0) {
+        release_reduction(reinterpret_cast<UserReduction*>(op->owner_keep));
+    }
+    rank.driver().destroy_op(op);
+}
+
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
 {
     const int error = report(*op, status);
@@ -66,7 +75,7 @@ int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status*
     *request = MPI_REQUEST_NULL;
     if (op != rank.done_op()) {
         Communicator* communicator = communicator_of(*op);
-        rank.driver().destroy_op(op);
+        end_op(rank, op);
         communicator->drop_reference();
     }
     return error;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start, end and surroundings of a program (MPI-5.0 chapters 9 and 11).
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "abi/message_calls.hpp"
+#include "abi_calls.hpp"
+#include "object/startup.hpp"
+#include "object/version.hpp"
+
+namespace headway::abi {
+namespace {
+
+constexpr std::size_t allocation_alignment = 64;
+
+int start(Call& call, int thread_level)
+{
+    const object::RankAccess* rank = call.rank_or_null();
+    if (rank != nullptr && rank->phase == object::Phase::running) {
+        return call.fail(MPI_ERR_OTHER, "MPI has been initialized before; call it once");
+    }
+    if (rank != nullptr && rank->phase == object::Phase::finalized) {
+        return call.fail(MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
+    }
+    object::initialize(thread_level);
+    return MPI_SUCCESS;
+}
+
+bool is_thread_level(int level)
+{
+    return level == MPI_THREAD_SINGLE || level == MPI_THREAD_FUNNELED ||
+           level == MPI_THREAD_SERIALIZED || level == MPI_THREAD_MULTIPLE;
+}
+
+}  // namespace
+
+namespace call {
+
+int Init(Call& call, int* /*argc*/, char*** /*argv*/)
+{
+    return start(call, MPI_THREAD_SINGLE);
+}
+
+int Init_thread(Call& call, int* /*argc*/, char*** /*argv*/, int required, int* provided)
+{
+    if (!is_thread_level(required)) {
+        return call.fail(MPI_ERR_ARG, "required = %d is no thread level; use MPI_THREAD_SINGLE, "
+                                      "_FUNNELED, _SERIALIZED or _MULTIPLE",
+                         required);
+    }
+    const int error = start(call, required);
+    if (error == MPI_SUCCESS) {
+        *provided = required;
+    }
+    return error;
+}
+
+int Finalize(Call& call)
+{
+    object::finalize(rank_of(call));
+    return MPI_SUCCESS;
+}
+
+int Initialized(Call& call, int* flag)
+{
+    const object::RankAccess* rank = call.rank_or_null();
+    *flag = rank != nullptr && rank->phase != object::Phase::before_init ? 1 : 0;
+    return MPI_SUCCESS;
+}
+
+int Finalized(Call& call, int* flag)
+{
+    const object::RankAccess* rank = call.rank_or_null();
+    *flag = rank != nullptr && rank->phase == object::Phase::finalized ? 1 : 0;
+    return MPI_SUCCESS;
+}
+
+int Query_thread(Call& call, int* provided)
+{
+    *provided = rank_of(call).thread_level();
+    return MPI_SUCCESS;
+}
+
+int Is_thread_main(Call& call, int* flag)
+{
+    *flag = rank_of(call).is_main_thread() ? 1 : 0;
+    return MPI_SUCCESS;
+}
+
+int Abort(Call& call, object::Communicator* /*comm*/, int errorcode)
+{
+    const std::string line = "headway: rank " + std::to_string(call.rank().world_rank) +
+                             ": the program called MPI_Abort with code " +
+                             std::to_string(errorcode) + "\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    object::abort_job(&call.rank(), errorcode);
+}
+
+int Get_library_version(Call& /*call*/, char* version, int* resultlen)
+{
+    std::memcpy(version, object::library_version.data(), object::library_version.size());
+    version[object::library_version.size()] = '\0';
+    *resultlen = static_cast<int>(object::library_version.size());
+    return MPI_SUCCESS;
+}
+
+int Get_processor_name(Call& /*call*/, char* name, int* resultlen)
+{
+    char host[MPI_MAX_PROCESSOR_NAME] = {};
+    if (::gethostname(host, sizeof host - 1) != 0) {
+        std::snprintf(host, sizeof host, "localhost");
+    }
+    const std::size_t length = std::strlen(host);
+    std::memcpy(name, host, length + 1);
+    *resultlen = static_cast<int>(length);
+    return MPI_SUCCESS;
+}
+
+int Alloc_mem(Call& call, MPI_Aint size, MPI_Info /*info*/, void* baseptr)
+{
+    void* memory = nullptr;
+    if (::posix_memalign(&memory, allocation_alignment, static_cast<std::size_t>(size)) != 0) {
+        return call.fail(MPI_ERR_NO_MEM, "the system has no %lld bytes of memory left",
+                         static_cast<long long>(size));
+    }
+    std::memcpy(baseptr, &memory, sizeof memory);
+    return MPI_SUCCESS;
+}
+
+int Free_mem(Call& /*call*/, void* base)
+{
+    std::free(base);
+    return MPI_SUCCESS;
+}
+
+}  // namespace call
+}  // namespace headway::abi

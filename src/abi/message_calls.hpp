@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several hand-written calls share: bytes of a buffer, names of messages, waiting.
+#pragma once
+
+#include <cstdint>
+
+#include "abi/call.hpp"
+#include "engine/wait.hpp"
+#include "object/communicator.hpp"
+#include "object/datatype.hpp"
+#include "object/rank.hpp"
+#include "transport/frame.hpp"
+
+namespace headway::abi {
+
+inline object::Rank& rank_of(Call& call) noexcept
+{
+    return object::as_rank(call.rank());
+}
+
+/// Bytes of `count` elements. False, and the call failed, where they cannot be counted.
+/// Requires a checked datatype.
+inline bool size_of(Call& call, MPI_Count count, MPI_Datatype datatype, std::uint64_t* bytes)
+{
+    const std::uint64_t extent = object::find_datatype(datatype)->extent_bytes;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), extent, bytes)) [[unlikely]] {
+        call.fail(MPI_ERR_COUNT, "count %lld of %llu-byte elements is more than 2^64 bytes",
+                  static_cast<long long>(count), static_cast<unsigned long long>(extent));
+        return false;
+    }
+    return true;
+}
+
+/// The node heap has no room for what the call needs. Returns the class.
+[[gnu::cold]] int fail_for_memory(Call& call);
+
+/// Name of a message that this rank sends on `comm`.
+inline transport::FrameHeader name_of_sent(const object::Communicator& comm, int tag) noexcept
+{
+    return {.context = comm.context(), .source = comm.rank(), .tag = tag, .sequence = 0};
+}
+
+/// Name, perhaps with wildcards, of a message that this rank receives on `comm`.
+inline transport::FrameHeader name_of_wanted(const object::Communicator& comm, int source,
+                                             int tag) noexcept
+{
+    return {.context = comm.context(), .source = source, .tag = tag, .sequence = 0};
+}
+
+inline std::uint32_t peer_of(const object::Communicator& comm, int member) noexcept
+{
+    return comm.scope().peer(static_cast<std::uint32_t>(member));
+}
+
+}  // namespace headway::abi
