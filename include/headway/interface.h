@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What Headway offers to its own programs beside MPI: one versioned table, found by
+ * dlsym(RTLD_DEFAULT, "headway_interface_1") or by linking. Members are only ever added at the end;
+ * `size_bytes` says how much of the table a library has.
+ */
+#ifndef HEADWAY_INTERFACE_H
+#define HEADWAY_INTERFACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Counts of the calling thread's rank since MPI_Init. */
+struct headway_counters {
+    uint64_t frames_posted;      /* messages and control frames handed to a lane */
+    uint64_t frames_received;
+    uint64_t retries;            /* posts that found a lane full */
+    uint64_t bytes_copied_across; /* received by one copy from another process */
+    uint64_t bytes_piped;        /* received by the pipelined double copy */
+    uint64_t parks;              /* sleeps on the futex */
+};
+
+struct headway_interface_1 {
+    size_t size_bytes;
+
+    /*
+     * Runs `body(argument)` in `ranks` threads of this process, each a rank of one job of its own;
+     * every body calls MPI_Init and MPI_Finalize itself, all or none do. Returns the number of
+     * bodies that did not return 0. The process must not be an MPI rank itself.
+     */
+    int (*run_team)(int ranks, int (*body)(void *), void *argument);
+
+    /* Fills `counters`; -1 where the calling thread's rank is not running. */
+    int (*read_counters)(struct headway_counters *counters);
+};
+
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+extern const struct headway_interface_1 headway_interface_1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

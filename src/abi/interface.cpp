@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headway/interface.h"
+
+#include "object/rank_access.hpp"
+#include "object/startup.hpp"
+
+namespace headway::abi {
+namespace {
+
+int read_counters(headway_counters* counters)
+{
+    object::RankAccess* access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running) {
+        return -1;
+    }
+    const engine::RankCounters& own = object::as_rank(*access).driver().rank().counters;
+    // Relaxed: statistics of one writer, each by itself.
+    const auto value = [](const std::atomic<std::uint64_t>& counter) {
+        return counter.load(std::memory_order_relaxed);
+    };
+    *counters = {value(own.frames_posted),       value(own.frames_received), value(own.retries),
+                 value(own.bytes_copied_across), value(own.bytes_piped),     value(own.parks)};
+    return 0;
+}
+
+}  // namespace
+}  // namespace headway::abi
+
+extern "C" const struct headway_interface_1 headway_interface_1 = {
+    sizeof(struct headway_interface_1),
+    &headway::object::run_team,
+    &headway::abi::read_counters,
+};
