@@ -2,6 +2,7 @@
 # What a preset changes: optimisation, sanitizers, coverage. One interface library carries it to
 # every target, so that no target can be built half instrumented.
 set(HEADWAY_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+option(HEADWAY_FUZZ "Tell libFuzzer which edges are taken (clang)" OFF)
 option(HEADWAY_COVERAGE "Count executed lines (gcov)" OFF)
 
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
@@ -27,6 +28,9 @@ if(HEADWAY_SANITIZE)
         # gcc's run-time does not model fences; the code says so where it uses one.
         target_compile_options(headway_flavour INTERFACE -Wno-tsan)
     endif()
+endif()
+if(HEADWAY_FUZZ)
+    target_compile_options(headway_flavour INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(HEADWAY_COVERAGE)
     target_compile_options(headway_flavour INTERFACE --coverage -fprofile-update=atomic)

@@ -12,7 +12,8 @@ from tools import build, packages, tree
 from tools.terminal import StepFailed, end_children, say
 
 USAGE = """\
-./dev setup                      install what is missing (apt, and pip into a private environment)
+./dev setup [GROUP ...]          install what is missing (apt, and pip into a private environment)
+                                 groups for special tests: model clang debuggers
 ./dev build [PRESET]             configure, compile, install into build/stage
                                  presets: release (default) dev asan tsan coverage clang
 ./dev demo                       build, then run examples/jacobi3d on 4 ranks
@@ -27,7 +28,7 @@ USAGE = """\
 
 def do_setup(arguments: list[str]) -> int:
     started = time.monotonic()
-    packages.require("build", "python")
+    packages.require("build", "python", *arguments)
     packages.python_tools()
     say(f"setup: everything is there ({time.monotonic() - started:.1f} s)")
     return 0

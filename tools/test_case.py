@@ -30,6 +30,7 @@ class Test:
     folder: Path = tree.ROOT
     alone: bool = False  # starts several processes: not beside another test
     expect_exit: int = 0
+    needs: list[str] = field(default_factory=list)  # groups of packages
     counts: bool = False  # a GoogleTest program: its JSON report says how many cases it has
 
 

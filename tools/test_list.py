@@ -2,6 +2,7 @@
 """Which tests there are: ctest's list, MPI programs (test/mpi/list.toml), Python files."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,12 @@ def _is_long(path: Path) -> bool:
     return "# headway-test: long" in path.read_text().splitlines()[:12]
 
 
+def _needs(path: Path) -> list[str]:
+    """A test that says `# headway-needs: model` gets that group of packages installed."""
+    marks = re.findall(r"^# headway-needs: (.*)$", path.read_text(), re.MULTILINE)
+    return " ".join(marks).split()
+
+
 def _python_files() -> list[tuple[str, Path]]:
     """(kind, file): unittest files by name; in folders of test/ every file that can be started."""
     found = []
@@ -65,7 +72,7 @@ def from_python(preset: str) -> list[Test]:
         tests.append(Test(
             name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
             label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
-            alone=kind in STAGE_KINDS,
+            alone=kind in STAGE_KINDS, needs=_needs(path),
             environment={
                 "HEADWAY_STAGE": str(tree.stage_of(preset)),
                 "PYTHONDONTWRITEBYTECODE": "1",
