@@ -14,8 +14,8 @@ add_library(headway_flavour INTERFACE)
 target_compile_options(headway_flavour INTERFACE
     -fno-omit-frame-pointer -fvisibility=hidden
     $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
-    # Source paths in messages and debug data do not depend on where the tree was cloned.
-    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    # __FILE__ in messages does not depend on where the tree was cloned.
+    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Unique symbols would be shared between copies of the library in one process.
     target_compile_options(headway_flavour INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)

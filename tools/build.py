@@ -16,11 +16,6 @@ def jobs() -> str:
     return os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
 
 
-def _environment() -> dict[str, str]:
-    """Lets ccache recognise what another clone compiled: paths count from this root."""
-    return {"CCACHE_BASEDIR": str(tree.ROOT), "CCACHE_NOHASHDIR": "1"}
-
-
 def _configure(preset: str) -> None:
     folder = tree.build_of(preset)
     settings = [f"-D{name}={value}" for name, value in _COMPILERS.get(preset, {}).items()]
@@ -43,8 +38,7 @@ def build(preset: str = "release", targets: tuple[str, ...] = ("all",)) -> Path:
     packages.require("build", *(["clang"] if preset in _COMPILERS else []))
     _configure(preset)
     folder = tree.build_of(preset)
-    run_logged(f"build {preset}", ["ninja", "-C", folder, "-j", jobs(), *targets],
-               environment=_environment())
+    run_logged(f"build {preset}", ["ninja", "-C", folder, "-j", jobs(), *targets])
     if targets == ("all",):
         run_logged(f"install {preset}", ["cmake", "--install", folder])
     return tree.stage_of(preset)
