@@ -14,7 +14,7 @@ Lines = dict[tuple[str, int], bool]
 
 
 def add_report(lines: Lines, report: str, root: Path = tree.ROOT) -> None:
-    """Adds one gcov JSON document of a tree; a line counts as executed if any object executed it."""
+    """Adds a gcov JSON document of a tree; a line is executed if any object executed it."""
     for document in report.splitlines():
         for source in json.loads(document)["files"]:
             path = (root / source["file"]).resolve()
