@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -91,6 +92,7 @@ def main(arguments: list[str]) -> int:
     if command is None:
         print(f"headway: there is no command '{arguments[0]}'\n{USAGE}", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end what was started
     try:
         return command(arguments[1:])
     except StepFailed as failure:
