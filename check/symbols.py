@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built library shows only the names of the standard and ours, and needs only the C library."""
+"""The built library shows only the names of the standard and ours, and needs no C++ library."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from check.source import Source
 from tools import build
 
 ALLOWED = re.compile(r"^(P?MPIX?_[A-Za-z]\w*|Mate_\w+|headway_interface_1)$")
-LIBRARIES = re.compile(r"^(libc\.so\.6|libm\.so\.6|ld-linux-[\w-]+\.so\.\d+)$")
+LIBRARIES = re.compile(r"^(libc\.so\.6|libm\.so\.6|libgcc_s\.so\.1|ld-linux-[\w-]+\.so\.\d+)$")
 SONAME = "libmpi_abi.so.1"
 
 

@@ -2,6 +2,7 @@
 # What a preset changes: optimisation, sanitizers, coverage. One interface library carries it to
 # every target, so that no target can be built half instrumented.
 set(HEADWAY_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+option(HEADWAY_FUZZ "Tell libFuzzer which edges are taken (clang)" OFF)
 option(HEADWAY_COVERAGE "Count executed lines (gcov)" OFF)
 
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
@@ -13,8 +14,8 @@ add_library(headway_flavour INTERFACE)
 target_compile_options(headway_flavour INTERFACE
     -fno-omit-frame-pointer -fvisibility=hidden
     $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
-    # Source paths in messages and debug data do not depend on where the tree was cloned.
-    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    # __FILE__ in messages does not depend on where the tree was cloned.
+    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Unique symbols would be shared between copies of the library in one process.
     target_compile_options(headway_flavour INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
@@ -27,6 +28,9 @@ if(HEADWAY_SANITIZE)
         # gcc's run-time does not model fences; the code says so where it uses one.
         target_compile_options(headway_flavour INTERFACE -Wno-tsan)
     endif()
+endif()
+if(HEADWAY_FUZZ)
+    target_compile_options(headway_flavour INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(HEADWAY_COVERAGE)
     target_compile_options(headway_flavour INTERFACE --coverage -fprofile-update=atomic)

@@ -70,7 +70,7 @@ endfunction()
 # headway_fuzzers(): test/fuzz/*_fuzz.cpp, built by the target `fuzzers` of the preset fuzz only.
 function(headway_fuzzers)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/fuzz/*_fuzz.cpp")
-    if(NOT sources OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    if(NOT sources OR NOT HEADWAY_FUZZ)
         return()
     endif()
     add_custom_target(fuzzers)

@@ -23,6 +23,22 @@ function(headway_compile_as_library target)
     endif()
 endfunction()
 
+# How the shared library is linked: only the names of exports.map are seen, and a program's own C++
+# library stays out of our way. The unwinder is shared: with a private one, an exception that a
+# program's callback throws through our frames aborts (test/link).
+function(headway_link_as_library target)
+    set(exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
+    target_link_options(${target} PRIVATE
+        "-Wl,--version-script=${exports}" -Wl,--exclude-libs,ALL -Wl,-z,now,-z,relro)
+    if(HEADWAY_SANITIZE)
+        # A sanitized library finds its run-time in the program.
+        target_link_options(${target} PRIVATE -Wl,-z,undefs)
+    else()
+        target_link_options(${target} PRIVATE -Wl,-z,defs -static-libstdc++ -shared-libgcc)
+    endif()
+endfunction()
+
 # headway_generate(<script>): runs gen/<script> at build time. The script answers
 # `--list` with the names of the files that `--out DIR` writes, one a line. Its outputs are appended
 # to HEADWAY_GENERATED_FILES of the caller. A script that is not there generates nothing.

@@ -13,14 +13,16 @@ from tools.test_case import Verdict
 Lines = dict[tuple[str, int], bool]
 
 
-def add_report(lines: Lines, report: str) -> None:
-    """Adds one gcov JSON document; a line counts as executed if any object executed it."""
+def add_report(lines: Lines, report: str, root: Path = tree.ROOT) -> None:
+    """Adds a gcov JSON document of a tree; a line is executed if any object executed it."""
     for document in report.splitlines():
         for source in json.loads(document)["files"]:
-            if not source["file"].startswith("src/"):
+            path = (root / source["file"]).resolve()
+            if not path.is_relative_to(root / "src"):
                 continue
+            name = str(path.relative_to(root))
             for line in source["lines"]:
-                key = (source["file"], line["line_number"])
+                key = (name, line["line_number"])
                 lines[key] = lines.get(key, False) or line["count"] > 0
 
 

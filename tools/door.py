@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +13,8 @@ from tools import build, packages, tree
 from tools.terminal import StepFailed, end_children, say
 
 USAGE = """\
-./dev setup                      install what is missing (apt, and pip into a private environment)
+./dev setup [GROUP ...]          install what is missing (apt, and pip into a private environment)
+                                 groups for special tests: model clang debuggers
 ./dev build [PRESET]             configure, compile, install into build/stage
                                  presets: release (default) dev asan tsan coverage clang
 ./dev demo                       build, then run examples/jacobi3d on 4 ranks
@@ -27,7 +29,7 @@ USAGE = """\
 
 def do_setup(arguments: list[str]) -> int:
     started = time.monotonic()
-    packages.require("build", "python")
+    packages.require("build", "python", *arguments)
     packages.python_tools()
     say(f"setup: everything is there ({time.monotonic() - started:.1f} s)")
     return 0
@@ -90,6 +92,7 @@ def main(arguments: list[str]) -> int:
     if command is None:
         print(f"headway: there is no command '{arguments[0]}'\n{USAGE}", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end what was started
     try:
         return command(arguments[1:])
     except StepFailed as failure:

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools import build, coverage, fuzzing, test, test_list, tidy, tree
+from tools import build, coverage, fuzzing, packages, test, test_list, tidy, tree
 from tools.terminal import StepFailed, end_session, say
 from tools.test_case import Verdict
 
@@ -27,6 +27,7 @@ class Job:
     name: str
     minutes: float  # estimate on two cores, builds and installations included
     about: str
+    needs: tuple[str, ...] = ()  # groups of packages
 
 
 def _preset_tests(preset: str) -> Callable[[], Verdict]:
@@ -52,10 +53,10 @@ BUILT_IN: dict[str, tuple[Job, Callable[[], Verdict]]] = {
 
 
 def read_rows(text: str) -> dict[str, tuple[Job, list[str]]]:
-    """Rows of test/long.toml: name, minutes, about, command."""
+    """Rows of test/long.toml: name, minutes, about, command, needs."""
     rows = {}
     for row in tomllib.loads(text).get("job", []):
-        job = Job(row["name"], float(row["minutes"]), row["about"])
+        job = Job(row["name"], float(row["minutes"]), row["about"], tuple(row.get("needs", [])))
         rows[job.name] = (job, shlex.split(row["command"]))
     return rows
 
@@ -94,6 +95,7 @@ def _work(name: str) -> int:
     """What the process of one job does."""
     commands = _commands()
     if name in commands:
+        packages.require(*commands[name][0].needs)
         build.build()
         return subprocess.run(commands[name][1], cwd=tree.ROOT, check=False).returncode
     total = BUILT_IN[name][1]()

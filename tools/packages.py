@@ -66,6 +66,10 @@ def install_debian(names: list[str]) -> None:
 
 def require(*groups: str) -> None:
     """Makes sure that the groups' Debian packages are there; instant when they are."""
+    unknown = set(groups) - set(DEBIAN)
+    if unknown:
+        raise StepFailed(f"there is no group of packages '{unknown.pop()}'; there are: "
+                         + " ".join(DEBIAN))
     install_debian([name for group in groups for name in DEBIAN[group]])
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from tools import build, test_case, test_list
+from tools import build, packages, test_case, test_list
 from tools.terminal import StepFailed, say
 from tools.test_case import Test, Verdict
 
@@ -34,6 +34,7 @@ def run_all(tests: Iterable[Test]) -> Verdict:
     """Runs tests, those that start several processes one after the other, and adds them up."""
     total = Verdict()
     tests = list(tests)
+    packages.require(*{group for test in tests for group in test.needs})
     together = [test for test in tests if not test.alone]
     alone = [test for test in tests if test.alone]
 

@@ -30,6 +30,8 @@ class Test:
     folder: Path = tree.ROOT
     alone: bool = False  # starts several processes: not beside another test
     expect_exit: int = 0
+    repeatable: bool = False  # a second run must print the same
+    needs: list[str] = field(default_factory=list)  # groups of packages
     counts: bool = False  # a GoogleTest program: its JSON report says how many cases it has
 
 
@@ -99,6 +101,19 @@ def judge(text: str, code: int | None, report: Path | None, expect_exit: int = 0
 
 
 def run(test: Test) -> Verdict:
+    """Runs the test, twice if its output must repeat."""
+    verdict = _run_once(test)
+    if not test.repeatable or verdict.failed:
+        return verdict
+    first = verdict.log.read_bytes()
+    again = _run_once(test)
+    again.seconds += verdict.seconds
+    if not again.failed and again.log.read_bytes() != first:
+        again.failed, again.passed, again.why = 1, 0, "two runs print different things"
+    return again
+
+
+def _run_once(test: Test) -> Verdict:
     """Runs the test with its watchdog; what it started is gone afterwards."""
     logs = tree.LOGS / "test"
     logs.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 """Which tests there are: ctest's list, MPI programs (test/mpi/list.toml), Python files."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from tools import tree
 from tools.test_case import Test
 
 # Folders of test/ whose Python files start programs of the stage.
-STAGE_KINDS = ("launch", "abi", "faults", "interop")
+STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo")
 # gcc's sanitizers: stop at the first finding; a killed rank must not be taken for a leak.
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
@@ -41,16 +42,21 @@ def _is_long(path: Path) -> bool:
     return "# headway-test: long" in path.read_text().splitlines()[:12]
 
 
+def _needs(path: Path) -> list[str]:
+    """A test that says `# headway-needs: model` gets that group of packages installed."""
+    marks = re.findall(r"^# headway-needs: (.*)$", path.read_text(), re.MULTILINE)
+    return " ".join(marks).split()
+
+
 def _python_files() -> list[tuple[str, Path]]:
     """(kind, file): unittest files by name; in folders of test/ every file that can be started."""
     found = []
-    for kind, folder in (("gen", "gen/tests"), ("python", "python/tests"),
-                         ("python", "python/headway"), ("check", "test/check")):
+    for kind in ("gen", "python"):
         for pattern in ("*_test.py", "test_*.py"):
-            found += [(kind, path) for path in (tree.ROOT / folder).rglob(pattern)]
-    for kind in STAGE_KINDS:
-        found += [(kind, path) for path in (tree.ROOT / "test" / kind).glob("*.py")
-                  if 'if __name__ == "__main__"' in path.read_text()]
+            found += [(kind, path) for path in (tree.ROOT / kind).rglob(pattern)]
+    for path in (tree.ROOT / "test").glob("*/*.py"):
+        if 'if __name__ == "__main__"' in path.read_text():
+            found.append((path.parent.name, path))
     return sorted(found)
 
 
@@ -65,7 +71,7 @@ def from_python(preset: str) -> list[Test]:
         tests.append(Test(
             name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
             label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
-            alone=kind in STAGE_KINDS,
+            alone=kind in STAGE_KINDS, needs=_needs(path),
             environment={
                 "HEADWAY_STAGE": str(tree.stage_of(preset)),
                 "PYTHONDONTWRITEBYTECODE": "1",

@@ -103,28 +103,36 @@ class LongJobs(unittest.TestCase):
 
 
 class MpiTests(unittest.TestCase):
-    def test_a_row_becomes_one_test_for_each_count_and_variant(self) -> None:
-        row = {"program": "p2p/order.c", "ranks": [2, 3], "knobs": {"yields": 1},
-               "variants": [{}, {"cma": "off"}], "labels": ["long"]}
+    def test_a_row_becomes_one_test_for_each_host_and_count(self) -> None:
+        row = {"program": "p2p/order", "ranks": [2, 3], "host": ["process", "team"],
+               "knobs": {"CMA": "off"}, "environment": {"A": "b"}, "labels": ["long"],
+               "limit_s": 20}
         tests = list(mpi_tests.expand(row, "release"))
-        self.assertEqual(len(tests), 4)
         self.assertEqual(len({test.name for test in tests}), 4)
-        self.assertEqual(tests[1].environment, {"HEADWAY_YIELDS": "1", "HEADWAY_CMA": "off"})
-        self.assertEqual(tests[0].command[:3], [str(tree.STAGE / "bin" / "mpiexec"), "-n", "2"])
-        self.assertEqual(tests[0].label, "long")
+        launched, team = tests[0], tests[3]
+        binary = str(tree.BUILD / "release" / "mpi" / "p2p" / "order")
+        self.assertEqual(launched.command,
+                         [str(tree.STAGE / "bin" / "mpiexec"), "-n", "2", binary])
+        self.assertEqual(launched.environment,
+                         {"HEADWAY_CMA": "off", "A": "b", "CHECK_WATCHDOG": "20"})
+        self.assertEqual((launched.label, launched.timeout_s), ("long", 35))
+        self.assertEqual(team.command, [binary])
+        self.assertEqual(team.environment["HEADWAY_TEAM"], "3")
 
-    def test_a_team_is_one_process(self) -> None:
-        row = {"program": "a.c", "ranks": 4, "host": "team"}
-        (test,) = mpi_tests.expand(row, "asan")
-        self.assertEqual(test.environment, {"HEADWAY_TEAM": "4"})
-        self.assertEqual(test.command, [str(tree.BUILD / "asan" / "mpi" / "a")])
-
-    def test_unknown_keys_are_refused(self) -> None:
+    def test_rows_nobody_understands_are_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "list.toml"
-            path.write_text('[[test]]\nprogram = "a.c"\nranks = 1\nrank = 2\n')
-            with self.assertRaises(StepFailed):
-                mpi_tests.read_rows(path)
+            for row in ('ranks = [1]\nhost = ["process"]\nrank = 2', 'ranks = [1]',
+                        'ranks = [1]\nhost = ["fiber"]'):
+                path.write_text(f'[[run]]\nprogram = "a"\n{row}\n')
+                with self.assertRaises(StepFailed):
+                    mpi_tests.read_rows(path)
+
+    def test_output_that_must_repeat(self) -> None:
+        same = test_case.Test("door_same", ["echo", "a"], repeatable=True)
+        self.assertEqual(test_case.run(same).failed, 0)
+        changing = test_case.Test("door_changing", ["sh", "-c", "echo $$"], repeatable=True)
+        self.assertEqual(test_case.run(changing).why, "two runs print different things")
 
 
 class Rest(unittest.TestCase):
