@@ -84,8 +84,9 @@ constexpr HandleBits datatype_limit = 0x300;
 constexpr std::int16_t no_such_datatype = 0;     ///< no handle of the standard, or the null handle
 constexpr std::int16_t datatype_not_here = -1;   ///< a handle of the standard without a type here
 
-/// Filled in handle_table.cpp from the ABI's bit encoding and the C types of this platform.
-extern const std::array<std::int16_t, datatype_limit - datatype_first> predefined_sizes;
+/// Filled in handle_table.cpp from the ABI's bit encoding and the C types of this platform. Hidden,
+/// so that a look-up does not go through the global offset table.
+[[gnu::visibility("hidden")]] extern const std::array<std::int16_t, datatype_limit - datatype_first> predefined_sizes;
 
 /// Bytes of a predefined datatype, `no_such_datatype` or `datatype_not_here`. Fixed-size types
 /// carry log2 of the size in bits 3 to 5; which of them exist is known from the table only, so one
