@@ -79,16 +79,15 @@ int Call::raise(int error_class) noexcept
 int Call::raise_unsupported(object::Communicator* source) noexcept
 {
     source_ = source;
-    return raise(fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                      "this version of Headway does not have the function"));
+    return raise(
+        fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Headway does not have the function"));
 }
 
 void Call::refuse_phase() noexcept
 {
-    const char* const text =
-        object::current_phase() == object::Phase::finalized
-            ? "called after MPI_Finalize; move the call before it"
-            : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
+    const char* const text = object::current_phase() == object::Phase::finalized
+                                 ? "called after MPI_Finalize; move the call before it"
+                                 : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
     end_job(MPI_ERR_OTHER, make_sentence(rank_, name(), text, nullptr));
 }
 

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "abi_functions.hpp"
-#include "mpi.h"
+#include <abi_functions.hpp>
+#include <mpi.h>
+
 #include "object/communicator.hpp"
 #include "object/count_array.hpp"
 #include "object/error_handler.hpp"
@@ -31,8 +32,7 @@ constexpr AnyTime any_time{};
 class Call {
   public:
     /// Ends the job with one sentence where MPI is not running.
-    explicit Call(Function function) noexcept
-        : function_(function), rank_(object::current_rank())
+    explicit Call(Function function) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
             refuse_phase();
@@ -40,8 +40,7 @@ class Call {
     }
 
     /// For functions that may be called before MPI_Init and after MPI_Finalize.
-    Call(Function function, AnyTime) noexcept
-        : function_(function), rank_(object::current_rank())
+    Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
     }
 

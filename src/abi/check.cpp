@@ -30,9 +30,9 @@ int refuse_handle(Call& call, const char* name, Handle given, const char* what,
                   int error_class) noexcept
 {
     const object::HandleBits bits = object::bits_of(given);
-    return call.raise(call.fail(
-        error_class, "%s (argument %s, 0x%zx) %s", what, name, static_cast<std::size_t>(bits),
-        explain(call, bits, object::HandleTraits<Handle>::null_bits)));
+    return call.raise(call.fail(error_class, "%s (argument %s, 0x%zx) %s", what, name,
+                                static_cast<std::size_t>(bits),
+                                explain(call, bits, object::HandleTraits<Handle>::null_bits)));
 }
 
 }  // namespace
@@ -125,11 +125,11 @@ int refuse_dest(Call& call, const char* name, int given, int size) noexcept
 
 int refuse_source(Call& call, const char* name, int given, int size) noexcept
 {
-    return call.raise(call.fail(
-        MPI_ERR_RANK,
-        "source %d (argument %s) is outside the communicator's %d ranks (use 0 to %d, "
-        "MPI_ANY_SOURCE or MPI_PROC_NULL)",
-        given, name, size, size - 1));
+    return call.raise(
+        call.fail(MPI_ERR_RANK,
+                  "source %d (argument %s) is outside the communicator's %d ranks (use 0 to %d, "
+                  "MPI_ANY_SOURCE or MPI_PROC_NULL)",
+                  given, name, size, size - 1));
 }
 
 int refuse_root(Call& call, const char* name, int given, int size) noexcept
@@ -148,8 +148,8 @@ int refuse_tag(Call& call, const char* name, int given) noexcept
 int refuse_recv_tag(Call& call, const char* name, int given) noexcept
 {
     return call.raise(call.fail(MPI_ERR_TAG,
-                                "tag %d (argument %s) is not in 0 to %d and not MPI_ANY_TAG",
-                                given, name, object::tag_upper_bound));
+                                "tag %d (argument %s) is not in 0 to %d and not MPI_ANY_TAG", given,
+                                name, object::tag_upper_bound));
 }
 
 int refuse_color(Call& call, const char* name, int given) noexcept

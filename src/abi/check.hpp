@@ -26,10 +26,19 @@ inline bool is_root(int rank, int size) noexcept
     return static_cast<unsigned>(rank) < static_cast<unsigned>(size);
 }
 
-inline bool is_tag(int tag) noexcept { return tag >= 0 && tag <= object::tag_upper_bound; }
-inline bool is_recv_tag(int tag) noexcept { return is_tag(tag) || tag == MPI_ANY_TAG; }
+inline bool is_tag(int tag) noexcept
+{
+    return tag >= 0 && tag <= object::tag_upper_bound;
+}
+inline bool is_recv_tag(int tag) noexcept
+{
+    return is_tag(tag) || tag == MPI_ANY_TAG;
+}
 
-inline bool is_color(int color) noexcept { return color >= 0 || color == MPI_UNDEFINED; }
+inline bool is_color(int color) noexcept
+{
+    return color >= 0 || color == MPI_UNDEFINED;
+}
 
 inline bool is_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
 {
@@ -48,8 +57,7 @@ inline bool is_queried_datatype(const object::RankAccess& rank, MPI_Datatype dat
 inline bool is_op(const object::RankAccess& rank, MPI_Op op) noexcept
 {
     const object::HandleBits bits = object::bits_of(op);
-    return object::is_predefined_op(bits) ||
-           rank.handles->find(object::Kind::op, bits) != nullptr;
+    return object::is_predefined_op(bits) || rank.handles->find(object::Kind::op, bits) != nullptr;
 }
 
 inline bool is_info(const object::RankAccess& rank, MPI_Info info) noexcept
@@ -70,7 +78,10 @@ inline bool is_buffer(const void* buffer, MPI_Count count, MPI_Datatype datatype
 }
 
 /// Where it holds, count and datatype of that buffer are not looked at.
-inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
+inline bool is_in_place(const void* buffer) noexcept
+{
+    return buffer == MPI_IN_PLACE;
+}
 
 object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
                                          MPI_Errhandler handle) noexcept;

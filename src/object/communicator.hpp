@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "mpi.h"
+#include <mpi.h>
+
 #include "object/error_handler.hpp"
 
 namespace headway::object {

@@ -185,7 +185,8 @@ def declared(header: Header) -> set[str]:
     """Names of the standard that a header gives a program, comments left out."""
     text = header.path.read_text(errors="replace")
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
-    return {name for name in re.findall(r"\bP?MPI_\w+", text) if not NOT_STANDARD.match(name.removeprefix("P"))}
+    return {name for name in re.findall(r"\bP?MPI_\w+", text)
+            if not NOT_STANDARD.match(name.removeprefix("P"))}
 
 
 def compare_names(ours: Header, theirs: Header, findings: Findings) -> None:

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <mpi.h>
+
 #include "abi/call.hpp"
-#include "mpi.h"
 #include "object/error_class.hpp"
 #include "object/group.hpp"
 #include "stand_in.hpp"
@@ -67,8 +68,10 @@ TEST_F(EntriesTest, good_arguments_reach_the_function)
     accepted([&] { return MPI_Send(buffer_.data(), 8, MPI_INT, 3, 0, world); });
     accepted([&] { return MPI_Send_c(buffer_.data(), 8, MPI_INT, 3, 0, world); });
     accepted([&] { return MPI_Send(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, world); });
-    accepted([&] { return MPI_Recv(buffer_.data(), 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world,
-                                   MPI_STATUS_IGNORE); });
+    accepted([&] {
+        return MPI_Recv(buffer_.data(), 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, world,
+                        MPI_STATUS_IGNORE);
+    });
     accepted([&] { return MPI_Bcast(buffer_.data(), 8, MPI_INT, 2, world); });
     accepted([&] { return MPI_Waitall(0, nullptr, MPI_STATUSES_IGNORE); });
     accepted([&] { return MPI_Comm_split(world, MPI_UNDEFINED, -5, &made); });
@@ -97,8 +100,7 @@ TEST_F(EntriesTest, receive_and_probe_take_wildcards_and_nothing_else)
     int* const data = buffer_.data();
     refused(MPI_ERR_RANK, [&] { return MPI_Recv(data, 1, MPI_INT, -7, 0, world, &status_); });
     refused(MPI_ERR_TAG, [&] { return MPI_Recv(data, 1, MPI_INT, 0, -5, world, &status_); });
-    refused(MPI_ERR_ARG,
-            [&] { return MPI_Iprobe(0, 0, world, nullptr, MPI_STATUS_IGNORE); });
+    refused(MPI_ERR_ARG, [&] { return MPI_Iprobe(0, 0, world, nullptr, MPI_STATUS_IGNORE); });
     refused(MPI_ERR_RANK, [&] {
         return MPI_Sendrecv(data, 1, MPI_INT, 0, 0, other_.data(), 1, MPI_INT, 9, 0, world,
                             &status_);
@@ -132,14 +134,12 @@ TEST_F(EntriesTest, collectives_look_at_what_counts_on_this_rank)
     accepted([&] { return MPI_Scatter(data, 1, MPI_INT, MPI_IN_PLACE, 0, nullptr, 1, world); });
     refused(MPI_ERR_ROOT, [&] { return MPI_Bcast(data, 1, MPI_INT, 4, world); });
     refused(MPI_ERR_ROOT, [&] { return MPI_Bcast(data, 1, MPI_INT, MPI_ROOT, world); });
-    refused(MPI_ERR_OP,
-            [&] { return MPI_Allreduce(data, out, 1, MPI_INT, MPI_OP_NULL, world); });
+    refused(MPI_ERR_OP, [&] { return MPI_Allreduce(data, out, 1, MPI_INT, MPI_OP_NULL, world); });
     refused(MPI_ERR_COUNT,
             [&] { return MPI_Allreduce(MPI_IN_PLACE, out, -1, MPI_INT, MPI_SUM, world); });
     refused(MPI_ERR_BUFFER,
             [&] { return MPI_Allreduce(data, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, world); });
-    refused(MPI_ERR_BUFFER,
-            [&] { return MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, world); });
+    refused(MPI_ERR_BUFFER, [&] { return MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, world); });
     accepted([&] { return MPI_Reduce(data, nullptr, 1, MPI_INT, MPI_SUM, 0, world); });
     refused(MPI_ERR_BUFFER,
             [&] { return MPI_Reduce(data, nullptr, 1, MPI_INT, MPI_SUM, 1, world); });
@@ -156,9 +156,7 @@ TEST_F(EntriesTest, groups_and_arrays)
     refused(MPI_ERR_ARG, [&] { return MPI_Group_incl(empty, 1, nullptr, &made); });
     accepted([&] { return MPI_Group_incl(empty, 0, nullptr, &made); });
     const std::array<int, 1> null_rank = {MPI_PROC_NULL};
-    accepted([&] {
-        return MPI_Group_translate_ranks(empty, 1, null_rank.data(), empty, &value_);
-    });
+    accepted([&] { return MPI_Group_translate_ranks(empty, 1, null_rank.data(), empty, &value_); });
     refused(MPI_ERR_COUNT, [&] { return MPI_Waitall(-1, &request_, MPI_STATUSES_IGNORE); });
     refused(MPI_ERR_ARG, [&] { return MPI_Waitall(1, nullptr, MPI_STATUSES_IGNORE); });
     refused(MPI_ERR_ARG, [&] { return MPI_Wait(nullptr, MPI_STATUS_IGNORE); });
@@ -174,8 +172,7 @@ TEST_F(EntriesTest, the_rest_of_the_objects)
     refused(MPI_ERR_ERRHANDLER,
             [&] { return MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL); });
     accepted([&] { return MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); });
-    refused(MPI_ERR_COMM,
-            [&] { return MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_NULL, &value_); });
+    refused(MPI_ERR_COMM, [&] { return MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_NULL, &value_); });
     refused(MPI_ERR_ARG, [&] { return MPI_Comm_split(MPI_COMM_WORLD, -7, 0, &made); });
     refused(MPI_ERR_ARG, [&] { return MPI_Comm_size(MPI_COMM_WORLD, nullptr); });
     refused(MPI_ERR_ARG, [&] { return MPI_Alloc_mem(-1, MPI_INFO_NULL, &memory); });
@@ -266,10 +263,10 @@ using EntriesDeathTest = EntriesTest;
 TEST_F(EntriesDeathTest, fatal_is_one_sentence_with_cause_and_cure)
 {
     stand_in_.reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL)));
-    EXPECT_EXIT(
-        MPI_Send(buffer_.data(), 1, MPI_INT, 7, 0, MPI_COMM_WORLD), testing::ExitedWithCode(6),
-        "^headway: rank 1: MPI_Send: destination 7 \\(argument dest\\) is outside the "
-        "communicator's 4 ranks \\(use 0 to 3 or MPI_PROC_NULL\\) \\[MPI_ERR_RANK\\]\n$");
+    EXPECT_EXIT(MPI_Send(buffer_.data(), 1, MPI_INT, 7, 0, MPI_COMM_WORLD),
+                testing::ExitedWithCode(6),
+                "^headway: rank 1: MPI_Send: destination 7 \\(argument dest\\) is outside the "
+                "communicator's 4 ranks \\(use 0 to 3 or MPI_PROC_NULL\\) \\[MPI_ERR_RANK\\]\n$");
     EXPECT_EXIT(MPI_Bsend_c(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD),
                 testing::ExitedWithCode(MPI_ERR_UNSUPPORTED_OPERATION),
                 "rank 1: MPI_Bsend_c: .*MPI_ERR_UNSUPPORTED_OPERATION");

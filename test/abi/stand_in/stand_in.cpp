@@ -37,7 +37,10 @@ MPI_Comm StandIn::make_communicator()
     return pool_.acquire<MPI_Comm>(made_.get());
 }
 
-void StandIn::free_communicator(MPI_Comm handle) { pool_.release(handle); }
+void StandIn::free_communicator(MPI_Comm handle)
+{
+    pool_.release(handle);
+}
 
 }  // namespace headway::test
 
@@ -49,13 +52,19 @@ RankAccess* current_rank() noexcept
     return stand_in.phase() == Phase::running ? stand_in.access() : nullptr;
 }
 
-Phase current_phase() noexcept { return test::StandIn::instance().phase(); }
+Phase current_phase() noexcept
+{
+    return test::StandIn::instance().phase();
+}
 
 HandleTable* current_handles() noexcept
 {
     return test::StandIn::instance().access()->handles;
 }
 
-void abort_job(RankAccess*, int code) noexcept { std::_Exit(code); }
+void abort_job(RankAccess*, int code) noexcept
+{
+    std::_Exit(code);
+}
 
 }  // namespace headway::object

@@ -2,7 +2,8 @@
 // Stands before src/object/ on the include path of entries_test.py: what the abi layer asks of it.
 #pragma once
 
-#include "mpi.h"
+#include <mpi.h>
+
 #include "object/error_handler.hpp"
 
 namespace headway::object {
