@@ -16,7 +16,7 @@ StandIn::StandIn()
     access_.handles = &table_;
     access_.empty_group = &empty_;
     access_.world_rank = 1;
-    reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL)));
+    reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_RETURN)));
 }
 
 void StandIn::reset(object::ErrorHandler* handler)

@@ -12,7 +12,8 @@
 
 namespace headway::test {
 
-/// A rank for the abi layer alone: rank 1 of 4, with world, self and handles, and no engine.
+/// A rank for the abi layer alone: rank 1 of 4, with world, self and handles, and no engine. Its
+/// communicators start with MPI_ERRORS_RETURN.
 class StandIn {
   public:
     static StandIn& instance();
