@@ -132,6 +132,10 @@ class EntriesTest(unittest.TestCase):
         tried = function([{"name": "dest", "kind": "dest"}])
         with self.assertRaisesRegex(mpi_spec.SpecError, "needs a communicator"):
             mpi_checks.Checks(tried, tried.args).lines()
+        tried = function([{"name": "other", "kind": "comm"}, {"name": "comm", "kind": "comm"}],
+                         any_time=True)
+        with self.assertRaisesRegex(mpi_spec.SpecError, "before MPI_Init"):
+            mpi_checks.Checks(tried, tried.args).lines()
         tried = function([{"name": "n", "kind": "count", "dir": "inout"}])
         with self.assertRaisesRegex(mpi_spec.SpecError, "no rule for it"):
             mpi_entries.built_body(tried, False)

@@ -56,7 +56,7 @@ object::ErrorHandler* Call::handler() const noexcept
     return object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL));
 }
 
-int Call::raise(int error_class) noexcept
+int Call::raise(int error_class)
 {
     using Action = object::ErrorHandler::Action;
     object::ErrorHandler* const chosen = handler();
@@ -76,7 +76,7 @@ int Call::raise(int error_class) noexcept
                                        object::error_class_name(error_class)));
 }
 
-int Call::raise_unsupported(object::Communicator* source) noexcept
+int Call::raise_unsupported(object::Communicator* source)
 {
     source_ = source;
     return raise(

@@ -65,7 +65,7 @@ class Call {
                                                       ...) noexcept;
 
     /// Last step of every call: passes success on, raises anything else.
-    int leave(int error_class) noexcept
+    int leave(int error_class)
     {
         if (error_class == MPI_SUCCESS) [[likely]] {
             return MPI_SUCCESS;
@@ -73,12 +73,13 @@ class Call {
         return raise(error_class);
     }
 
-    /// Invokes the error handler. Returns `error_class` where the handler returns.
-    [[gnu::cold]] int raise(int error_class) noexcept;
+    /// Invokes the error handler. Returns `error_class` where the handler returns; a user's handler
+    /// may throw instead, so nothing between here and the application may be noexcept.
+    [[gnu::cold]] int raise(int error_class);
     /// Raises MPI_ERR_UNSUPPORTED_OPERATION, through the handler of `source` as above.
-    [[gnu::cold]] int raise_unsupported(object::Communicator* source) noexcept;
+    [[gnu::cold]] int raise_unsupported(object::Communicator* source);
     /// The same for file functions: the default file handler is MPI_ERRORS_RETURN.
-    [[gnu::cold]] int raise_unsupported_file() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
+    [[gnu::cold]] int raise_unsupported_file() { return MPI_ERR_UNSUPPORTED_OPERATION; }
 
     /// The communicator behind a handle, from now on the source of error handlers; null, and
     /// nothing recorded, where there is none.

@@ -205,6 +205,28 @@ TEST_F(EntriesTest, a_user_handler_gets_the_communicator_and_the_class)
     EXPECT_EQ(handler_comm, MPI_COMM_SELF);
 }
 
+[[noreturn]] void throw_error(MPI_Comm*, int* code, ...)
+{
+    throw *code;
+}
+
+TEST_F(EntriesTest, a_user_handler_may_throw)
+{
+    object::ErrorHandler handler(&throw_error);
+    stand_in_.reset(&handler);
+    const auto thrown_by = [](const std::function<int()>& call) {
+        try {
+            return -call();
+        } catch (int code) {
+            return code;
+        }
+    };
+    EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_NULL); }), MPI_ERR_COMM);
+    EXPECT_EQ(thrown_by([&] { return MPI_Buffer_flush(); }), MPI_ERR_UNSUPPORTED_OPERATION);
+    stand_in_.answer = MPI_ERR_OTHER;
+    EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_WORLD); }), MPI_ERR_OTHER);
+}
+
 TEST_F(EntriesTest, errors_of_the_function_itself_are_raised)
 {
     stand_in_.answer = MPI_ERR_TRUNCATE;
