@@ -53,7 +53,7 @@ def compile_all(command: list[str]) -> str:
 class EntriesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        """Builds the abi layer over the stand-in, as a shared library beside the test's programs."""
+        """Builds the abi layer over the stand-in: a shared library beside the programs."""
         cls.enterClassContext(holder := tempfile.TemporaryDirectory())
         cls.folder = Path(holder.name)
         cls.spec = mpi_spec.load()
