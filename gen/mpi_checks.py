@@ -13,6 +13,8 @@ FREE = {
 }
 NOT_NEGATIVE = {"count", "byte_count", "long_count", "length", "aint_size"}
 RANK_OF_COMM = {"dest", "source", "root"}
+# Kinds that are looked up in the rank, which is not there before MPI_Init.
+NEED_RANK = {"comm", "group", "datatype", "queried_datatype", "op", "info"}
 OF_ITSELF = {"tag", "recv_tag", "color"}
 
 
@@ -79,6 +81,8 @@ class Checks:
 
     def input(self, arg: Arg) -> list[str]:
         kind = arg.kind
+        if self.function.any_time and kind in NEED_RANK:
+            raise SpecError(f"{self.function.name}: {kind} cannot be checked before MPI_Init")
         pointer = arg.direction == "inout"
         if kind in {"comm", "group", "errhandler"} and not arg.is_array:
             return self.handle(arg)

@@ -147,11 +147,11 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
     return (
         f"{HEAD}"
         "#pragma GCC visibility push(default)\n"
-        '#include "mpi.h"\n'
+        '#include <mpi.h>\n'
         "#pragma GCC visibility pop\n\n"
         '#include "abi/call.hpp"\n'
         '#include "abi/check.hpp"\n'
-        '#include "abi_calls.hpp"\n\n'
+        '#include <abi_calls.hpp>\n\n'
         "// The profiling interface: a tool defines MPI_X and calls PMPI_X.\n"
         "#define HEADWAY_WEAK_ALIAS(result, name, parameters) \\\n"
         '    [[gnu::weak, gnu::alias("P" #name)]] result name parameters\n\n'

@@ -56,7 +56,7 @@ object::ErrorHandler* Call::handler() const noexcept
     return object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL));
 }
 
-int Call::raise(int error_class) noexcept
+int Call::raise(int error_class)
 {
     using Action = object::ErrorHandler::Action;
     object::ErrorHandler* const chosen = handler();
@@ -76,19 +76,18 @@ int Call::raise(int error_class) noexcept
                                        object::error_class_name(error_class)));
 }
 
-int Call::raise_unsupported(object::Communicator* source) noexcept
+int Call::raise_unsupported(object::Communicator* source)
 {
     source_ = source;
-    return raise(fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                      "this version of Headway does not have the function"));
+    return raise(
+        fail(MPI_ERR_UNSUPPORTED_OPERATION, "this version of Headway does not have the function"));
 }
 
 void Call::refuse_phase() noexcept
 {
-    const char* const text =
-        object::current_phase() == object::Phase::finalized
-            ? "called after MPI_Finalize; move the call before it"
-            : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
+    const char* const text = object::current_phase() == object::Phase::finalized
+                                 ? "called after MPI_Finalize; move the call before it"
+                                 : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
     end_job(MPI_ERR_OTHER, make_sentence(rank_, name(), text, nullptr));
 }
 

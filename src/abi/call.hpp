@@ -5,8 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "abi_functions.hpp"
-#include "mpi.h"
+#include <abi_functions.hpp>
+#include <mpi.h>
+
 #include "object/communicator.hpp"
 #include "object/count_array.hpp"
 #include "object/error_handler.hpp"
@@ -31,8 +32,7 @@ constexpr AnyTime any_time{};
 class Call {
   public:
     /// Ends the job with one sentence where MPI is not running.
-    explicit Call(Function function) noexcept
-        : function_(function), rank_(object::current_rank())
+    explicit Call(Function function) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
             refuse_phase();
@@ -41,8 +41,7 @@ class Call {
     }
 
     /// For functions that may be called before MPI_Init and after MPI_Finalize.
-    Call(Function function, AnyTime) noexcept
-        : function_(function), rank_(object::current_rank())
+    Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ != nullptr) {
             lock();
@@ -77,7 +76,7 @@ class Call {
                                                       ...) noexcept;
 
     /// Last step of every call: passes success on, raises anything else.
-    int leave(int error_class) noexcept
+    int leave(int error_class)
     {
         if (error_class == MPI_SUCCESS) [[likely]] {
             return MPI_SUCCESS;
@@ -85,12 +84,13 @@ class Call {
         return raise(error_class);
     }
 
-    /// Invokes the error handler. Returns `error_class` where the handler returns.
-    [[gnu::cold]] int raise(int error_class) noexcept;
+    /// Invokes the error handler. Returns `error_class` where the handler returns; a user's handler
+    /// may throw instead, so nothing between here and the application may be noexcept.
+    [[gnu::cold]] int raise(int error_class);
     /// Raises MPI_ERR_UNSUPPORTED_OPERATION, through the handler of `source` as above.
-    [[gnu::cold]] int raise_unsupported(object::Communicator* source) noexcept;
+    [[gnu::cold]] int raise_unsupported(object::Communicator* source);
     /// The same for file functions: the default file handler is MPI_ERRORS_RETURN.
-    [[gnu::cold]] int raise_unsupported_file() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
+    [[gnu::cold]] int raise_unsupported_file() { return MPI_ERR_UNSUPPORTED_OPERATION; }
 
     /// The communicator behind a handle, from now on the source of error handlers; null, and
     /// nothing recorded, where there is none.

@@ -26,13 +26,12 @@ const char* explain(const Call& call, object::HandleBits bits,
 }
 
 template <typename Handle>
-int refuse_handle(Call& call, const char* name, Handle given, const char* what,
-                  int error_class) noexcept
+int refuse_handle(Call& call, const char* name, Handle given, const char* what, int error_class)
 {
     const object::HandleBits bits = object::bits_of(given);
-    return call.raise(call.fail(
-        error_class, "%s (argument %s, 0x%zx) %s", what, name, static_cast<std::size_t>(bits),
-        explain(call, bits, object::HandleTraits<Handle>::null_bits)));
+    return call.raise(call.fail(error_class, "%s (argument %s, 0x%zx) %s", what, name,
+                                static_cast<std::size_t>(bits),
+                                explain(call, bits, object::HandleTraits<Handle>::null_bits)));
 }
 
 }  // namespace
@@ -48,22 +47,22 @@ object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
     return rank->handles->find<object::ErrorHandler>(handle);
 }
 
-int refuse_communicator(Call& call, const char* name, MPI_Comm given) noexcept
+int refuse_communicator(Call& call, const char* name, MPI_Comm given)
 {
     return refuse_handle(call, name, given, "the communicator", MPI_ERR_COMM);
 }
 
-int refuse_group(Call& call, const char* name, MPI_Group given) noexcept
+int refuse_group(Call& call, const char* name, MPI_Group given)
 {
     return refuse_handle(call, name, given, "the group", MPI_ERR_GROUP);
 }
 
-int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given) noexcept
+int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given)
 {
     return refuse_handle(call, name, given, "the error handler", MPI_ERR_ERRHANDLER);
 }
 
-int refuse_datatype(Call& call, const char* name, MPI_Datatype given) noexcept
+int refuse_datatype(Call& call, const char* name, MPI_Datatype given)
 {
     const object::HandleBits bits = object::bits_of(given);
     if (object::predefined_size_bytes(bits) == object::datatype_not_here) {
@@ -75,17 +74,17 @@ int refuse_datatype(Call& call, const char* name, MPI_Datatype given) noexcept
     return refuse_handle(call, name, given, "the datatype", MPI_ERR_TYPE);
 }
 
-int refuse_op(Call& call, const char* name, MPI_Op given) noexcept
+int refuse_op(Call& call, const char* name, MPI_Op given)
 {
     return refuse_handle(call, name, given, "the operator", MPI_ERR_OP);
 }
 
-int refuse_info(Call& call, const char* name, MPI_Info given) noexcept
+int refuse_info(Call& call, const char* name, MPI_Info given)
 {
     return refuse_handle(call, name, given, "the info object", MPI_ERR_INFO);
 }
 
-int refuse_buffer(Call& call, const char* name, const void* given) noexcept
+int refuse_buffer(Call& call, const char* name, const void* given)
 {
     return call.raise(call.fail(
         MPI_ERR_BUFFER,
@@ -95,26 +94,26 @@ int refuse_buffer(Call& call, const char* name, const void* given) noexcept
         name));
 }
 
-int refuse_alias(Call& call, const char* name, const char* other) noexcept
+int refuse_alias(Call& call, const char* name, const char* other)
 {
     return call.raise(call.fail(
         MPI_ERR_BUFFER,
         "arguments %s and %s are the same buffer; give MPI_IN_PLACE for one of them", name, other));
 }
 
-int refuse_null(Call& call, const char* name) noexcept
+int refuse_null(Call& call, const char* name)
 {
     return call.raise(call.fail(
         MPI_ERR_ARG, "argument %s is a null pointer; give the address of a variable", name));
 }
 
-int refuse_negative(Call& call, const char* name, MPI_Count given, int error_class) noexcept
+int refuse_negative(Call& call, const char* name, MPI_Count given, int error_class)
 {
     return call.raise(call.fail(error_class, "argument %s is %lld; it must not be negative", name,
                                 static_cast<long long>(given)));
 }
 
-int refuse_dest(Call& call, const char* name, int given, int size) noexcept
+int refuse_dest(Call& call, const char* name, int given, int size)
 {
     return call.raise(call.fail(
         MPI_ERR_RANK,
@@ -123,43 +122,43 @@ int refuse_dest(Call& call, const char* name, int given, int size) noexcept
         given, name, size, size - 1));
 }
 
-int refuse_source(Call& call, const char* name, int given, int size) noexcept
+int refuse_source(Call& call, const char* name, int given, int size)
 {
-    return call.raise(call.fail(
-        MPI_ERR_RANK,
-        "source %d (argument %s) is outside the communicator's %d ranks (use 0 to %d, "
-        "MPI_ANY_SOURCE or MPI_PROC_NULL)",
-        given, name, size, size - 1));
+    return call.raise(
+        call.fail(MPI_ERR_RANK,
+                  "source %d (argument %s) is outside the communicator's %d ranks (use 0 to %d, "
+                  "MPI_ANY_SOURCE or MPI_PROC_NULL)",
+                  given, name, size, size - 1));
 }
 
-int refuse_root(Call& call, const char* name, int given, int size) noexcept
+int refuse_root(Call& call, const char* name, int given, int size)
 {
     return call.raise(call.fail(
         MPI_ERR_ROOT, "root %d (argument %s) is outside the communicator's %d ranks (use 0 to %d)",
         given, name, size, size - 1));
 }
 
-int refuse_tag(Call& call, const char* name, int given) noexcept
+int refuse_tag(Call& call, const char* name, int given)
 {
     return call.raise(call.fail(MPI_ERR_TAG, "tag %d (argument %s) is not in 0 to %d", given, name,
                                 object::tag_upper_bound));
 }
 
-int refuse_recv_tag(Call& call, const char* name, int given) noexcept
+int refuse_recv_tag(Call& call, const char* name, int given)
 {
     return call.raise(call.fail(MPI_ERR_TAG,
-                                "tag %d (argument %s) is not in 0 to %d and not MPI_ANY_TAG",
-                                given, name, object::tag_upper_bound));
+                                "tag %d (argument %s) is not in 0 to %d and not MPI_ANY_TAG", given,
+                                name, object::tag_upper_bound));
 }
 
-int refuse_color(Call& call, const char* name, int given) noexcept
+int refuse_color(Call& call, const char* name, int given)
 {
     return call.raise(call.fail(
         MPI_ERR_ARG, "argument %s is %d; use a number from 0 on, or MPI_UNDEFINED", name, given));
 }
 
 int check_group_ranks(Call& call, const char* name, const int ranks[], int count,
-                      const object::Group& group, bool allows_proc_null) noexcept
+                      const object::Group& group, bool allows_proc_null)
 {
     for (int index = 0; index < count; ++index) {
         const int rank = ranks[index];

@@ -26,10 +26,19 @@ inline bool is_root(int rank, int size) noexcept
     return static_cast<unsigned>(rank) < static_cast<unsigned>(size);
 }
 
-inline bool is_tag(int tag) noexcept { return tag >= 0 && tag <= object::tag_upper_bound; }
-inline bool is_recv_tag(int tag) noexcept { return is_tag(tag) || tag == MPI_ANY_TAG; }
+inline bool is_tag(int tag) noexcept
+{
+    return tag >= 0 && tag <= object::tag_upper_bound;
+}
+inline bool is_recv_tag(int tag) noexcept
+{
+    return is_tag(tag) || tag == MPI_ANY_TAG;
+}
 
-inline bool is_color(int color) noexcept { return color >= 0 || color == MPI_UNDEFINED; }
+inline bool is_color(int color) noexcept
+{
+    return color >= 0 || color == MPI_UNDEFINED;
+}
 
 inline bool is_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
 {
@@ -48,8 +57,7 @@ inline bool is_queried_datatype(const object::RankAccess& rank, MPI_Datatype dat
 inline bool is_op(const object::RankAccess& rank, MPI_Op op) noexcept
 {
     const object::HandleBits bits = object::bits_of(op);
-    return object::is_predefined_op(bits) ||
-           rank.handles->find(object::Kind::op, bits) != nullptr;
+    return object::is_predefined_op(bits) || rank.handles->find(object::Kind::op, bits) != nullptr;
 }
 
 inline bool is_info(const object::RankAccess& rank, MPI_Info info) noexcept
@@ -70,33 +78,35 @@ inline bool is_buffer(const void* buffer, MPI_Count count, MPI_Datatype datatype
 }
 
 /// Where it holds, count and datatype of that buffer are not looked at.
-inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
+inline bool is_in_place(const void* buffer) noexcept
+{
+    return buffer == MPI_IN_PLACE;
+}
 
 object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
                                          MPI_Errhandler handle) noexcept;
 
 // Each names the argument as the standard does, and what was given.
-[[gnu::cold]] int refuse_communicator(Call& call, const char* name, MPI_Comm given) noexcept;
-[[gnu::cold]] int refuse_group(Call& call, const char* name, MPI_Group given) noexcept;
-[[gnu::cold]] int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given) noexcept;
-[[gnu::cold]] int refuse_datatype(Call& call, const char* name, MPI_Datatype given) noexcept;
-[[gnu::cold]] int refuse_op(Call& call, const char* name, MPI_Op given) noexcept;
-[[gnu::cold]] int refuse_info(Call& call, const char* name, MPI_Info given) noexcept;
-[[gnu::cold]] int refuse_buffer(Call& call, const char* name, const void* given) noexcept;
-[[gnu::cold]] int refuse_alias(Call& call, const char* name, const char* other) noexcept;
-[[gnu::cold]] int refuse_null(Call& call, const char* name) noexcept;
-[[gnu::cold]] int refuse_negative(Call& call, const char* name, MPI_Count given,
-                                  int error_class) noexcept;
-[[gnu::cold]] int refuse_dest(Call& call, const char* name, int given, int size) noexcept;
-[[gnu::cold]] int refuse_source(Call& call, const char* name, int given, int size) noexcept;
-[[gnu::cold]] int refuse_root(Call& call, const char* name, int given, int size) noexcept;
-[[gnu::cold]] int refuse_tag(Call& call, const char* name, int given) noexcept;
-[[gnu::cold]] int refuse_recv_tag(Call& call, const char* name, int given) noexcept;
-[[gnu::cold]] int refuse_color(Call& call, const char* name, int given) noexcept;
+[[gnu::cold]] int refuse_communicator(Call& call, const char* name, MPI_Comm given);
+[[gnu::cold]] int refuse_group(Call& call, const char* name, MPI_Group given);
+[[gnu::cold]] int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given);
+[[gnu::cold]] int refuse_datatype(Call& call, const char* name, MPI_Datatype given);
+[[gnu::cold]] int refuse_op(Call& call, const char* name, MPI_Op given);
+[[gnu::cold]] int refuse_info(Call& call, const char* name, MPI_Info given);
+[[gnu::cold]] int refuse_buffer(Call& call, const char* name, const void* given);
+[[gnu::cold]] int refuse_alias(Call& call, const char* name, const char* other);
+[[gnu::cold]] int refuse_null(Call& call, const char* name);
+[[gnu::cold]] int refuse_negative(Call& call, const char* name, MPI_Count given, int error_class);
+[[gnu::cold]] int refuse_dest(Call& call, const char* name, int given, int size);
+[[gnu::cold]] int refuse_source(Call& call, const char* name, int given, int size);
+[[gnu::cold]] int refuse_root(Call& call, const char* name, int given, int size);
+[[gnu::cold]] int refuse_tag(Call& call, const char* name, int given);
+[[gnu::cold]] int refuse_recv_tag(Call& call, const char* name, int given);
+[[gnu::cold]] int refuse_color(Call& call, const char* name, int given);
 
 /// Looks at `count` ranks of a group; raises for the first that is none. MPI_SUCCESS if all are.
 int check_group_ranks(Call& call, const char* name, const int ranks[], int count,
-                      const object::Group& group, bool allows_proc_null) noexcept;
+                      const object::Group& group, bool allows_proc_null);
 
 /// What an `int` output says of a value that does not fit it (MPI-5.0, 3.2.5).
 inline int narrow(MPI_Count value) noexcept

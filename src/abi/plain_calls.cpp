@@ -3,9 +3,10 @@
 #include <chrono>
 #include <cstdint>
 
+#include <abi_calls.hpp>
+
 #include "abi/call.hpp"
 #include "abi/check.hpp"
-#include "abi_calls.hpp"
 #include "object/status.hpp"
 
 namespace headway::abi::call {
@@ -36,32 +37,95 @@ Handle from_integer(int integer) noexcept
 
 }  // namespace
 
-int Comm_toint(MPI_Comm comm) { return to_integer(comm); }
-int Errhandler_toint(MPI_Errhandler errhandler) { return to_integer(errhandler); }
-int File_toint(MPI_File file) { return to_integer(file); }
-int Group_toint(MPI_Group group) { return to_integer(group); }
-int Info_toint(MPI_Info info) { return to_integer(info); }
-int Message_toint(MPI_Message message) { return to_integer(message); }
-int Op_toint(MPI_Op op) { return to_integer(op); }
-int Request_toint(MPI_Request request) { return to_integer(request); }
-int Session_toint(MPI_Session session) { return to_integer(session); }
-int Type_toint(MPI_Datatype datatype) { return to_integer(datatype); }
-int Win_toint(MPI_Win win) { return to_integer(win); }
+int Comm_toint(MPI_Comm comm)
+{
+    return to_integer(comm);
+}
+int Errhandler_toint(MPI_Errhandler errhandler)
+{
+    return to_integer(errhandler);
+}
+int File_toint(MPI_File file)
+{
+    return to_integer(file);
+}
+int Group_toint(MPI_Group group)
+{
+    return to_integer(group);
+}
+int Info_toint(MPI_Info info)
+{
+    return to_integer(info);
+}
+int Message_toint(MPI_Message message)
+{
+    return to_integer(message);
+}
+int Op_toint(MPI_Op op)
+{
+    return to_integer(op);
+}
+int Request_toint(MPI_Request request)
+{
+    return to_integer(request);
+}
+int Session_toint(MPI_Session session)
+{
+    return to_integer(session);
+}
+int Type_toint(MPI_Datatype datatype)
+{
+    return to_integer(datatype);
+}
+int Win_toint(MPI_Win win)
+{
+    return to_integer(win);
+}
 
-MPI_Comm Comm_fromint(int comm) { return from_integer<MPI_Comm>(comm); }
+MPI_Comm Comm_fromint(int comm)
+{
+    return from_integer<MPI_Comm>(comm);
+}
 MPI_Errhandler Errhandler_fromint(int errhandler)
 {
     return from_integer<MPI_Errhandler>(errhandler);
 }
-MPI_File File_fromint(int file) { return from_integer<MPI_File>(file); }
-MPI_Group Group_fromint(int group) { return from_integer<MPI_Group>(group); }
-MPI_Info Info_fromint(int info) { return from_integer<MPI_Info>(info); }
-MPI_Message Message_fromint(int message) { return from_integer<MPI_Message>(message); }
-MPI_Op Op_fromint(int op) { return from_integer<MPI_Op>(op); }
-MPI_Request Request_fromint(int request) { return from_integer<MPI_Request>(request); }
-MPI_Session Session_fromint(int session) { return from_integer<MPI_Session>(session); }
-MPI_Datatype Type_fromint(int datatype) { return from_integer<MPI_Datatype>(datatype); }
-MPI_Win Win_fromint(int win) { return from_integer<MPI_Win>(win); }
+MPI_File File_fromint(int file)
+{
+    return from_integer<MPI_File>(file);
+}
+MPI_Group Group_fromint(int group)
+{
+    return from_integer<MPI_Group>(group);
+}
+MPI_Info Info_fromint(int info)
+{
+    return from_integer<MPI_Info>(info);
+}
+MPI_Message Message_fromint(int message)
+{
+    return from_integer<MPI_Message>(message);
+}
+MPI_Op Op_fromint(int op)
+{
+    return from_integer<MPI_Op>(op);
+}
+MPI_Request Request_fromint(int request)
+{
+    return from_integer<MPI_Request>(request);
+}
+MPI_Session Session_fromint(int session)
+{
+    return from_integer<MPI_Session>(session);
+}
+MPI_Datatype Type_fromint(int datatype)
+{
+    return from_integer<MPI_Datatype>(datatype);
+}
+MPI_Win Win_fromint(int win)
+{
+    return from_integer<MPI_Win>(win);
+}
 
 namespace {
 
@@ -94,7 +158,10 @@ MPI_Aint Aint_diff(MPI_Aint addr1, MPI_Aint addr2)
 }
 
 /// Profiling control means nothing without a profiler (MPI-5.0, 15.2.4).
-int Pcontrol(int /*level*/) { return MPI_SUCCESS; }
+int Pcontrol(int /*level*/)
+{
+    return MPI_SUCCESS;
+}
 
 int Get_version(Call&, int* version, int* subversion)
 {

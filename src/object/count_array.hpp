@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "mpi.h"
+#include <mpi.h>
 
 namespace headway::object {
 

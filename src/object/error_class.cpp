@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "mpi.h"
+#include <mpi.h>
 
 namespace headway::object {
 

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mpi.h"
+#include <mpi.h>
+
 #include "object/handle.hpp"
 
 namespace headway::object {

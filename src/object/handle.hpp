@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "mpi.h"
+#include <mpi.h>
 
 namespace headway::object {
 
@@ -37,11 +37,11 @@ constexpr HandleBits predefined_limit = 4096;
 template <typename Handle>
 struct HandleTraits;
 
-#define HEADWAY_HANDLE_TRAITS(type, kind_name, null_value)        \
-    template <>                                                   \
-    struct HandleTraits<type> {                                   \
-        static constexpr Kind kind = Kind::kind_name;             \
-        static constexpr HandleBits null_bits = null_value;       \
+#define HEADWAY_HANDLE_TRAITS(type, kind_name, null_value)  \
+    template <>                                             \
+    struct HandleTraits<type> {                             \
+        static constexpr Kind kind = Kind::kind_name;       \
+        static constexpr HandleBits null_bits = null_value; \
     }
 HEADWAY_HANDLE_TRAITS(MPI_Comm, communicator, 0x100);
 HEADWAY_HANDLE_TRAITS(MPI_Group, group, 0x108);
@@ -74,18 +74,23 @@ Handle null_handle() noexcept
     return handle_from<Handle>(HandleTraits<Handle>::null_bits);
 }
 
-constexpr bool is_predefined(HandleBits bits) noexcept { return bits < predefined_limit; }
+constexpr bool is_predefined(HandleBits bits) noexcept
+{
+    return bits < predefined_limit;
+}
 
 /// Block of the predefined datatypes: 0x200 (MPI_DATATYPE_NULL) to 0x2ff.
 constexpr HandleBits datatype_first = 0x200;
 constexpr HandleBits datatype_limit = 0x300;
 
 /// Sizes of predefined datatypes: a positive number of bytes, or one of these.
-constexpr std::int16_t no_such_datatype = 0;     ///< no handle of the standard, or the null handle
-constexpr std::int16_t datatype_not_here = -1;   ///< a handle of the standard without a type here
+constexpr std::int16_t no_such_datatype = 0;    ///< no handle of the standard, or the null handle
+constexpr std::int16_t datatype_not_here = -1;  ///< a handle of the standard without a type here
 
-/// Filled in handle_table.cpp from the ABI's bit encoding and the C types of this platform.
-extern const std::array<std::int16_t, datatype_limit - datatype_first> predefined_sizes;
+/// Filled in handle_table.cpp from the ABI's bit encoding and the C types of this platform. Hidden,
+/// so that a look-up does not go through the global offset table.
+using DatatypeSizes = std::array<std::int16_t, datatype_limit - datatype_first>;
+[[gnu::visibility("hidden")]] extern const DatatypeSizes predefined_sizes;
 
 /// Bytes of a predefined datatype, `no_such_datatype` or `datatype_not_here`. Fixed-size types
 /// carry log2 of the size in bits 3 to 5; which of them exist is known from the table only, so one

@@ -9,8 +9,6 @@ namespace headway::object {
 
 namespace {
 
-using SizeTable = std::array<std::int16_t, datatype_limit - datatype_first>;
-
 struct TypeSize {
     HandleBits bits;
     std::size_t size_bytes;
@@ -18,20 +16,20 @@ struct TypeSize {
 
 /// Types named after C, C++ and Fortran types: their size is the platform's.
 constexpr std::initializer_list<TypeSize> platform_types = {
-    {0x201, sizeof(MPI_Aint)},           // MPI_AINT
-    {0x202, sizeof(MPI_Count)},          // MPI_COUNT
-    {0x203, sizeof(MPI_Offset)},         // MPI_OFFSET
-    {0x207, 1},                          // MPI_PACKED
-    {0x208, sizeof(short)},              // MPI_SHORT
-    {0x209, sizeof(int)},                // MPI_INT
-    {0x20a, sizeof(long)},               // MPI_LONG
-    {0x20b, sizeof(long long)},          // MPI_LONG_LONG
-    {0x20c, sizeof(short)},              // MPI_UNSIGNED_SHORT
-    {0x20d, sizeof(int)},                // MPI_UNSIGNED
-    {0x20e, sizeof(long)},               // MPI_UNSIGNED_LONG
-    {0x20f, sizeof(long long)},          // MPI_UNSIGNED_LONG_LONG
-    {0x210, sizeof(float)},              // MPI_FLOAT
-    {0x212, 2 * sizeof(float)},          // MPI_C_FLOAT_COMPLEX
+    {0x201, sizeof(MPI_Aint)},                   // MPI_AINT
+    {0x202, sizeof(MPI_Count)},                  // MPI_COUNT
+    {0x203, sizeof(MPI_Offset)},                 // MPI_OFFSET
+    {0x207, 1},                                  // MPI_PACKED
+    {0x208, sizeof(short)},                      // MPI_SHORT
+    {0x209, sizeof(int)},                        // MPI_INT
+    {0x20a, sizeof(long)},                       // MPI_LONG
+    {0x20b, sizeof(long long)},                  // MPI_LONG_LONG
+    {0x20c, sizeof(short)},                      // MPI_UNSIGNED_SHORT
+    {0x20d, sizeof(int)},                        // MPI_UNSIGNED
+    {0x20e, sizeof(long)},                       // MPI_UNSIGNED_LONG
+    {0x20f, sizeof(long long)},                  // MPI_UNSIGNED_LONG_LONG
+    {0x210, sizeof(float)},                      // MPI_FLOAT
+    {0x212, 2 * sizeof(float)},                  // MPI_C_FLOAT_COMPLEX
     {0x213, sizeof(std::complex<float>)},        // MPI_CXX_FLOAT_COMPLEX
     {0x214, sizeof(double)},                     // MPI_DOUBLE
     {0x216, 2 * sizeof(double)},                 // MPI_C_DOUBLE_COMPLEX
@@ -81,9 +79,9 @@ constexpr std::initializer_list<HandleBits> missing_types = {
     0x2d3,  // MPI_COMPLEX4
 };
 
-constexpr SizeTable make_sizes()
+constexpr DatatypeSizes make_sizes()
 {
-    SizeTable sizes{};
+    DatatypeSizes sizes{};
     for (const TypeSize& type : platform_types) {
         sizes[type.bits - datatype_first] = static_cast<std::int16_t>(type.size_bytes);
     }
@@ -98,7 +96,7 @@ constexpr SizeTable make_sizes()
 
 }  // namespace
 
-constexpr SizeTable predefined_sizes = make_sizes();
+constexpr DatatypeSizes predefined_sizes = make_sizes();
 
 HandleTable::HandleTable(std::span<std::byte> range) noexcept
     : slots_(reinterpret_cast<Slot*>(range.data())),

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "mpi.h"
+#include <mpi.h>
 
 namespace headway::object {
 

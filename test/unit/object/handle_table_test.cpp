@@ -61,9 +61,9 @@ TEST_F(HandleTableTest, kinds_do_not_mix)
 {
     HandlePool pool(table_, 0, false);
     constexpr std::array kinds = {
-        Kind::communicator, Kind::group, Kind::datatype, Kind::op,   Kind::error_handler,
-        Kind::request,      Kind::info,  Kind::message,  Kind::window, Kind::file,
-        Kind::session,
+        Kind::communicator,  Kind::group,   Kind::datatype, Kind::op,
+        Kind::error_handler, Kind::request, Kind::info,     Kind::message,
+        Kind::window,        Kind::file,    Kind::session,
     };
     for (const Kind kind : kinds) {
         const HandleBits bits = pool.acquire(kind, &object_);

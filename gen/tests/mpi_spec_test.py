@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The description of MPI, the header and the entry points made from it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "gen"))
+
+import mpi_checks  # noqa: E402
+import mpi_entries  # noqa: E402
+import mpi_header  # noqa: E402
+import mpi_spec  # noqa: E402
+
+KINDS = {"comm": {"c": "MPI_Comm"}, "dest": {"c": "int"}, "count": {"c": "int",
+         "large": "MPI_Count"}, "win": {"c": "MPI_Win"}, "buffer": {"c": "void", "pointer": True}}
+
+
+def function(args: list[dict], **more: object) -> mpi_spec.Function:
+    entry = {"name": "Try", "error": "default", "built": True, "args": args, **more}
+    return mpi_spec.make_function(entry, "rma", KINDS)
+
+
+class SpecTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.spec = mpi_spec.load()
+
+    def test_the_standard_has_664_functions_161_of_them_large(self) -> None:
+        total = sum(len(entry.variants()) for entry in self.spec.functions)
+        large = sum(entry.large for entry in self.spec.functions)
+        self.assertEqual((total, large), (664, 161))
+
+    def test_everything_without_an_error_path_is_built(self) -> None:
+        for entry in self.spec.functions:
+            if entry.error == "nothing":
+                self.assertTrue(entry.built, entry.name)
+
+    def test_tools_can_be_called_at_any_time(self) -> None:
+        for entry in self.spec.functions:
+            self.assertEqual(entry.error == "tool", entry.name.startswith("T_"), entry.name)
+            if entry.error == "tool":
+                self.assertTrue(entry.any_time, entry.name)
+
+    def test_a_large_twin_differs_or_is_there_by_erratum(self) -> None:
+        for entry in self.spec.functions:
+            if entry.large and entry.name not in ("Psend_init", "Precv_init"):
+                self.assertNotEqual(entry.parameters(False), entry.parameters(True), entry.name)
+
+    def test_mistakes_are_refused(self) -> None:
+        with self.assertRaisesRegex(mpi_spec.SpecError, "unknown keys"):
+            function([{"name": "comm", "kind": "comm", "colour": 1}])
+        with self.assertRaisesRegex(mpi_spec.SpecError, "not in kinds"):
+            function([{"name": "comm", "kind": "communicator"}])
+        with self.assertRaisesRegex(mpi_spec.SpecError, "no argument is called"):
+            function([], error="comm")
+        with self.assertRaisesRegex(mpi_spec.SpecError, "no argument is called"):
+            function([{"name": "buf", "kind": "buffer", "count": "n"}])
+
+
+class HeaderTest(unittest.TestCase):
+    def test_the_header_in_the_tree_is_the_generated_one(self) -> None:
+        self.assertEqual(mpi_header.TARGET.read_text(), mpi_header.render(mpi_spec.load()))
+
+    def test_check_finds_drift(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            copy = Path(name) / "mpi.h"
+            copy.write_text(mpi_header.TARGET.read_text())
+            command = [sys.executable, ROOT / "gen" / "mpi_header.py", "--check", "--out", copy]
+            self.assertEqual(subprocess.run(command, check=False).returncode, 0)
+            copy.write_text(copy.read_text() + "\n")
+            drifted = subprocess.run(command, check=False, capture_output=True, text=True)
+            self.assertEqual(drifted.returncode, 1)
+            self.assertIn("differs from spec/mpi", drifted.stderr)
+
+    def test_every_function_is_declared_under_both_names(self) -> None:
+        text = mpi_header.TARGET.read_text()
+        for entry in mpi_spec.load().functions:
+            for large in entry.variants():
+                for prefix in ("MPI_", "PMPI_"):
+                    self.assertRegex(text, rf"\b{entry.c_name(large, prefix)}\(")
+
+    def test_compiles_as_c99_and_cpp11(self) -> None:
+        for compiler, language, standard in (("gcc", "c", "c99"), ("g++", "c++", "c++11")):
+            ran = subprocess.run(
+                [compiler, f"-std={standard}", "-x", language, "-Wall", "-Wextra", "-Wpedantic",
+                 "-Werror", "-fsyntax-only", "-I", ROOT / "include", "-"],
+                input="#include <mpi.h>\n#include <mpi.h>\nMPI_Comm comm;\n",
+                capture_output=True, text=True, check=False)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+
+
+class EntriesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.spec = mpi_spec.load()
+        self.files = mpi_entries.render(self.spec)
+
+    def test_every_function_is_defined_once_with_a_weak_alias(self) -> None:
+        text = "".join(text for name, text in self.files.items() if name.startswith("entry_"))
+        defined = re.findall(r"^\w+ (PMPI_\w+)\(.*\)\n\{", text, re.M)
+        aliased = re.findall(r"^HEADWAY_WEAK_ALIAS\(\w+, (MPI_\w+),", text, re.M)
+        self.assertEqual(len(defined), 664)
+        self.assertEqual(len(set(defined)), 664)
+        self.assertEqual(["P" + name for name in aliased], defined)
+
+    def test_list_names_the_files_that_out_writes(self) -> None:
+        script = ROOT / "gen" / "mpi_entries.py"
+        listed = subprocess.run([sys.executable, script, "--list"], capture_output=True,
+                                text=True, check=True).stdout.split()
+        with tempfile.TemporaryDirectory() as name:
+            subprocess.run([sys.executable, script, "--out", name], check=True)
+            self.assertEqual(sorted(path.name for path in Path(name).iterdir()), sorted(listed))
+            kept = Path(name) / listed[0]
+            before = kept.stat().st_mtime_ns
+            subprocess.run([sys.executable, script, "--out", name], check=True)
+            self.assertEqual(kept.stat().st_mtime_ns, before)
+
+    def test_what_is_not_built_reaches_no_hand_written_function(self) -> None:
+        unbuilt = next(entry for entry in self.spec.functions if not entry.built)
+        self.assertNotIn("abi::call::", mpi_entries.entry(unbuilt, False))
+
+    def test_built_functions_need_checks_for_all_their_kinds(self) -> None:
+        tried = function([{"name": "win", "kind": "win"}])
+        with self.assertRaisesRegex(mpi_spec.SpecError, "no check for kind win"):
+            mpi_checks.Checks(tried, tried.args).lines()
+        tried = function([{"name": "dest", "kind": "dest"}])
+        with self.assertRaisesRegex(mpi_spec.SpecError, "needs a communicator"):
+            mpi_checks.Checks(tried, tried.args).lines()
+        tried = function([{"name": "other", "kind": "comm"}, {"name": "comm", "kind": "comm"}],
+                         any_time=True)
+        with self.assertRaisesRegex(mpi_spec.SpecError, "before MPI_Init"):
+            mpi_checks.Checks(tried, tried.args).lines()
+        tried = function([{"name": "n", "kind": "count", "dir": "inout"}])
+        with self.assertRaisesRegex(mpi_spec.SpecError, "no rule for it"):
+            mpi_entries.built_body(tried, False)
+
+    def test_a_function_without_error_path_cannot_be_left_out(self) -> None:
+        tried = function([], error="nothing", built=False)
+        with self.assertRaisesRegex(mpi_spec.SpecError, "must be built"):
+            mpi_entries.entry(tried, False)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stand_in.hpp"
+
+#include <cstdlib>
+
+namespace headway::test {
+
+StandIn& StandIn::instance()
+{
+    static StandIn stand_in;
+    return stand_in;
+}
+
+StandIn::StandIn()
+{
+    access_.handles = &table_;
+    access_.empty_group = &empty_;
+    access_.world_rank = 1;
+    reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_RETURN)));
+}
+
+void StandIn::reset(object::ErrorHandler* handler)
+{
+    world_ = std::make_unique<object::Communicator>(4, 1, MPI_COMM_WORLD, handler);
+    self_ = std::make_unique<object::Communicator>(1, 0, MPI_COMM_SELF, handler);
+    access_.world = world_.get();
+    access_.self = self_.get();
+    access_.phase = object::Phase::running;
+    reached = 0;
+    answer = MPI_SUCCESS;
+    wide_answer = 0;
+}
+
+MPI_Comm StandIn::make_communicator()
+{
+    made_ = std::make_unique<object::Communicator>(4, 1, MPI_COMM_NULL, world_->error_handler());
+    return pool_.acquire<MPI_Comm>(made_.get());
+}
+
+void StandIn::free_communicator(MPI_Comm handle)
+{
+    pool_.release(handle);
+}
+
+}  // namespace headway::test
+
+namespace headway::object {
+
+RankAccess* current_rank() noexcept
+{
+    test::StandIn& stand_in = test::StandIn::instance();
+    return stand_in.phase() == Phase::running ? stand_in.access() : nullptr;
+}
+
+Phase current_phase() noexcept
+{
+    return test::StandIn::instance().phase();
+}
+
+HandleTable* current_handles() noexcept
+{
+    return test::StandIn::instance().access()->handles;
+}
+
+void abort_job(RankAccess*, int code) noexcept
+{
+    std::_Exit(code);
+}
+
+}  // namespace headway::object
