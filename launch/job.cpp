@@ -59,10 +59,15 @@ base::Outcome Job::prepare()
     // Every orphan of the job becomes a child of mpiexec, so that none gets lost.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int signal : forwarded_signals) {
-        sigaddset(&wanted, signal);
+        // What mpiexec was told to ignore (nohup, a shell's background job) it must not take.
+        struct sigaction action {};
+        if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+            sigaddset(&wanted, signal);
+        }
     }
     ::sigprocmask(SIG_BLOCK, &wanted, &signals_before_);
     if (::getrlimit(RLIMIT_NOFILE, &descriptors_before_) == 0) {
@@ -92,6 +97,7 @@ base::Outcome Job::start_ranks()
     const auto places =
         place_ranks(options_.binding, identity_.rank_count, options_.cpus_per_rank);
     if (!places) {
+        set_exit_code(1);
         return base::Failure{places.sentence()};
     }
     std::vector<int> program_indices;

@@ -265,9 +265,14 @@ base::Outcome Reader::apply_environment(const Option& option)
     case Action::set_variable_for_all:
         return set_variable(options_.environment.set);
     case Action::export_variable:
-        // A name alone asks for what happens anyway: ranks get mpiexec's environment.
-        return values_[0].find('=') == std::string::npos ? base::Outcome(base::Done{})
-                                                         : set_variable(program_.environment.set);
+        if (values_[0].find('=') == std::string::npos) {
+            const char* value = std::getenv(values_[0].c_str());
+            if (value != nullptr) {
+                program_.environment.set.emplace_back(values_[0], value);
+            }
+            return base::Done{};
+        }
+        return set_variable(program_.environment.set);
     case Action::keep_variables:
         program_.environment.kept = split(values_[0], ',');
         return base::Done{};
