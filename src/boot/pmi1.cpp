@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +34,20 @@ bool is_word(std::string_view text) noexcept
 {
     return !text.empty() && std::all_of(text.begin(), text.end(),
                                         [](char byte) { return byte > ' ' && byte <= '~'; });
+}
+
+/// Waits a little for the launcher to take what was written into a pipe: mpiexec.hydra drops what
+/// it has not read when a process asks it to abort.
+void await_reader(int descriptor)
+{
+    constexpr int looks_max = 200;
+    int unread_bytes = 0;
+    for (int look = 0; look < looks_max; ++look) {
+        if (::ioctl(descriptor, FIONREAD, &unread_bytes) != 0 || unread_bytes == 0) {
+            return;
+        }
+        ::poll(nullptr, 0, 1);
+    }
 }
 
 base::Outcome to_outcome(const base::Result<Pmi1Line>& line)
@@ -302,6 +317,7 @@ void Pmi1Boot::abort(int code, std::string_view sentence)
     } else {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
         std::fflush(stderr);
+        await_reader(STDERR_FILENO);
     }
     if (connection_.send(line)) {
         // The launcher kills this process; one that has not done so by then never will.

@@ -133,6 +133,7 @@ static void do_talk(const char* name, const char* value)
     } else if (strcmp(name, "receive") == 0) {
         receive_line(line, sizeof(line));
         printf("%s\n", line);
+        fflush(stdout);
     } else if (strcmp(name, "close") == 0) {
         close(pmi);
     } else {
