@@ -61,8 +61,7 @@ class Job {
         bool is_polled = false;
     };
     struct Rank {
-        Rank(Destination& out_to, Destination& err_to, const std::string& label,
-             std::size_t index);
+        Rank(Destination& out_to, Destination& err_to, const std::string& label, std::size_t index);
         pid_t pid = -1;
         bool is_running = false;
         int pmi = -1;
@@ -133,7 +132,7 @@ class Job {
     bool is_out_watched_ = false;
     bool is_err_watched_ = false;
     bool is_prompt_possible_ = false;  ///< rank 0 reads a terminal
-    Deadline end_requested_at_;  ///< when the last INT or TERM came
+    Deadline end_requested_at_;        ///< when the last INT or TERM came
     Deadline timeout_;
     Deadline kill_at_;
     Deadline sweep_at_;

@@ -142,10 +142,9 @@ void Job::reap()
         if (pid <= 0) {
             return;
         }
-        const auto rank =
-            std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& each) {
-                return each->is_running && each->pid == pid;
-            });
+        const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& each) {
+            return each->is_running && each->pid == pid;
+        });
         if (rank != ranks_.end()) {
             judge_end(static_cast<std::size_t>(rank - ranks_.begin()), status);
         }
@@ -184,8 +183,8 @@ void Job::judge_end(std::size_t rank, int status)
             end_job(code, what + std::string(and_others()));
         }
     } else if (is_inside) {
-        end_job(1, name_of(rank) + " exited without calling MPI_Finalize" +
-                       std::string(and_others()));
+        end_job(1,
+                name_of(rank) + " exited without calling MPI_Finalize" + std::string(and_others()));
     }
     check_barrier();
 }
@@ -233,6 +232,11 @@ void Job::sweep()
         ++sweep_count_;
         sweep_at_ = Clock::now() + sweep_pause;
         return;
+    }
+    if (!processes.empty()) {
+        say("process " + std::to_string(processes.front()) + " and " +
+            std::to_string(processes.size() - 1) +
+            " others that the ranks started do not end; end them by hand");
     }
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
         drain_output(*ranks_[index], index);

@@ -65,10 +65,10 @@ void Job::update_destinations()
             const bool is_reader_gone = destination.error() == EPIPE;
             const int code = is_reader_gone ? 128 + SIGPIPE : 1;
             set_exit_code(code);
-            end_job(code, is_reader_gone ? ""
-                                         : std::string("cannot write the ranks' output: ") +
-                                               std::strerror(destination.error()) +
-                                               "; the ranks were ended");
+            end_job(code, is_reader_gone
+                              ? ""
+                              : std::string("cannot write the ranks' output: ") +
+                                    std::strerror(destination.error()) + "; the ranks were ended");
         }
         if (destination.has_backlog() != is_watched) {
             is_watched = !is_watched;
@@ -106,8 +106,8 @@ void Job::read_pmi(std::size_t rank)
     while (source.pmi >= 0) {
         const ssize_t count = ::recv(source.pmi, chunk.data(), chunk.size(), MSG_DONTWAIT);
         if (count > 0) {
-            judge_pmi_event(rank, server_->receive(
-                                      rank, {chunk.data(), static_cast<std::size_t>(count)}));
+            judge_pmi_event(
+                rank, server_->receive(rank, {chunk.data(), static_cast<std::size_t>(count)}));
             continue;
         }
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {

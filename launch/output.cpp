@@ -20,7 +20,7 @@ constexpr std::size_t backlog_bytes_max = std::size_t{1} << 20U;
 
 Destination::Destination(int descriptor) : descriptor_(descriptor)
 {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor, &status) == 0) {
         is_regular_ = S_ISREG(status.st_mode);
         device_ = status.st_dev;

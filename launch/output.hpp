@@ -67,8 +67,8 @@ class LineStream {
     Destination* destination_;
     std::string label_;
     std::size_t source_;
-    std::string line_;              ///< bytes after the last newline, not yet handed on
-    bool is_continued_ = false;     ///< a part of this line has been handed on already
+    std::string line_;           ///< bytes after the last newline, not yet handed on
+    bool is_continued_ = false;  ///< a part of this line has been handed on already
 };
 
 }  // namespace headway::launch

@@ -77,9 +77,8 @@ int finish_connect(int descriptor, std::chrono::milliseconds patience)
 /// A connected descriptor, or -1 with errno.
 int connect_to(const addrinfo& address, std::chrono::milliseconds patience)
 {
-    const int descriptor = ::socket(address.ai_family,
-                                    address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                                    address.ai_protocol);
+    const int descriptor = ::socket(
+        address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
     if (descriptor < 0) {
         return -1;
     }
@@ -197,7 +196,8 @@ base::Outcome Pmi1Boot::greet()
     if (process_count_ < 1 || process_index_ < 0 || process_index_ >= process_count_) {
         return base::Failure{"the launcher says that this is process " +
                              std::to_string(process_index_) + " of " +
-                             std::to_string(process_count_) + ", which cannot be; start the job "
+                             std::to_string(process_count_) +
+                             ", which cannot be; start the job "
                              "again with Headway's mpiexec or mpiexec.hydra"};
     }
     auto init = connection_.request("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
@@ -286,8 +286,8 @@ base::Result<std::string> Pmi1Boot::get(std::string_view key)
     if (!is_word(key)) {
         return base::Failure{"a key that PMI cannot carry: " + quote_bytes(key)};
     }
-    auto answer = connection_.request(
-        "cmd=get kvsname=" + kvs_name_ + " key=" + std::string(key), "get_result");
+    auto answer = connection_.request("cmd=get kvsname=" + kvs_name_ + " key=" + std::string(key),
+                                      "get_result");
     if (!answer) {
         return base::Failure{answer.sentence()};
     }
@@ -312,8 +312,8 @@ void Pmi1Boot::abort(int code, std::string_view sentence)
         constexpr std::size_t shown_max = 2000;
         line += " message=";
         line += sentence.substr(0, shown_max);
-        std::replace_if(line.begin(), line.end(),
-                        [](char byte) { return byte < ' ' || byte > '~'; }, ' ');
+        std::replace_if(
+            line.begin(), line.end(), [](char byte) { return byte < ' ' || byte > '~'; }, ' ');
     } else {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
         std::fflush(stderr);

@@ -58,8 +58,8 @@ class Codes(fixture.LaunchTest):
         done = self.run_job("-n", "2", self.talker, "init",
                             "1:send=cmd=abort exitcode=7 message=it was enough", "pause")
         self.assertEqual(done.returncode, 7)
-        self.assertRegex(done.stderr, r"^it was enough\nheadway mpiexec: rank 1 \(pid \d+\) aborted "
-                         r"the job with code 7; the other ranks were ended\n$")
+        self.assertRegex(done.stderr, r"^it was enough\nheadway mpiexec: rank 1 \(pid \d+\) "
+                         r"aborted the job with code 7; the other ranks were ended\n$")
 
     def test_abort_never_looks_like_success(self) -> None:
         for code in (0, 256, -1):
@@ -192,7 +192,8 @@ class Signals(fixture.LaunchTest):
                 job.send_signal(number)
                 code, _, err = self.finish(job)
                 self.assertEqual(code, 128 + number)
-                self.assertRegex(err, r"^headway mpiexec: the job was ended by signal \d+ \(.*\)\n$")
+                self.assertRegex(
+                    err, r"^headway mpiexec: the job was ended by signal \d+ \(.*\)\n$")
 
     def test_second_interrupt_kills(self) -> None:
         job = self.start_job("-n", "2", self.talker, "ignore=2", "ignore=15", self.touch("up"),

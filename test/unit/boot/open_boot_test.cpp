@@ -17,9 +17,9 @@ class OpenBoot : public testing::Test {
 
     static void forget_all()
     {
-        for (const char* name : {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID",
-                                 "PMIX_NAMESPACE", "PMIX_RANK", "SLURM_STEP_ID", "SLURM_PROCID",
-                                 "SLURM_STEP_NUM_TASKS"}) {
+        for (const char* name :
+             {"PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID", "PMIX_NAMESPACE", "PMIX_RANK",
+              "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}) {
             ::unsetenv(name);
         }
     }

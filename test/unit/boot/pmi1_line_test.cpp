@@ -100,17 +100,16 @@ TEST(ProcessMapping, RepeatsItsPattern)
     EXPECT_EQ(expand_process_mapping("(vector,(0,2,2),(3,1,1))", 5).value(),
               (Nodes{0, 0, 1, 1, 3}));
     EXPECT_EQ(expand_process_mapping("(vector,(0,1,100))", 2).value(), (Nodes{0, 0}));
-    EXPECT_EQ(expand_process_mapping("(vector,(0,268435456,268435456))", 2).value(),
-              (Nodes{0, 0}));
+    EXPECT_EQ(expand_process_mapping("(vector,(0,268435456,268435456))", 2).value(), (Nodes{0, 0}));
     EXPECT_TRUE(expand_process_mapping("", 2).value().empty());
 }
 
 TEST(ProcessMapping, RefusesWhatItCannotRead)
 {
-    for (const char* text :
-         {"vector", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,1,1)", "(vector,(0,0,1))",
-          "(vector,(0,1,0))", "(vector,(-1,1,1))", "(vector,(0,1,1))x", "(vector,(a,1,1))",
-          "(vector,(0,1,99999999999))", "(vector,(2147483647,2147483647,1))", "(list,(0,1,1))"}) {
+    for (const char* text : {"vector", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,1,1)",
+                             "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(-1,1,1))",
+                             "(vector,(0,1,1))x", "(vector,(a,1,1))", "(vector,(0,1,99999999999))",
+                             "(vector,(2147483647,2147483647,1))", "(list,(0,1,1))"}) {
         EXPECT_FALSE(expand_process_mapping(text, 2)) << text;
     }
 }
