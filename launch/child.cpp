@@ -121,14 +121,14 @@ base::Failure explain(const ChildPlan& plan, const Report& report)
     const std::string why = std::strerror(report.error);
     const std::string& program = plan.arguments[0];
     switch (report.step) {
-    case Step::directory:
-        return {"cannot start in directory " + boot::quote_bytes(plan.directory) + ": " + why};
-    case Step::binding:
-        return {"cannot bind to cores: " + why + "; use --bind-to none"};
-    case Step::program:
-        break;
-    default:
-        return {"cannot set up a process for " + boot::quote_bytes(program) + ": " + why};
+        case Step::directory:
+            return {"cannot start in directory " + boot::quote_bytes(plan.directory) + ": " + why};
+        case Step::binding:
+            return {"cannot bind to cores: " + why + "; use --bind-to none"};
+        case Step::program:
+            break;
+        default:
+            return {"cannot set up a process for " + boot::quote_bytes(program) + ": " + why};
     }
     std::string sentence = "cannot start " + boot::quote_bytes(program) + ": " + why;
     const bool is_bare = program.find('/') == std::string::npos;

@@ -29,8 +29,7 @@ bool marks_a_job(std::string_view assignment) noexcept
 
 void set(std::vector<std::string>& environment, std::string_view name, std::string_view value)
 {
-    std::erase_if(environment,
-                  [name](const std::string& each) { return name_of(each) == name; });
+    std::erase_if(environment, [name](const std::string& each) { return name_of(each) == name; });
     environment.push_back(std::string(name) + "=" + std::string(value));
 }
 

@@ -11,7 +11,7 @@ namespace headway::launch {
 
 /// What every rank of a job shares.
 struct JobIdentity {
-    std::string job;                ///< names the job among all of this machine
+    std::string job;  ///< names the job among all of this machine
     int rank_count = 1;
     std::string library_directory;  ///< put first on the ranks' library path; empty: none
 };

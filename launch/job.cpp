@@ -59,10 +59,15 @@ base::Outcome Job::prepare()
     // Every orphan of the job becomes a child of mpiexec, so that none gets lost.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int signal : forwarded_signals) {
-        sigaddset(&wanted, signal);
+        // What mpiexec was told to ignore (nohup, a shell's background job) it must not take.
+        struct sigaction action{};
+        if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
+            sigaddset(&wanted, signal);
+        }
     }
     ::sigprocmask(SIG_BLOCK, &wanted, &signals_before_);
     if (::getrlimit(RLIMIT_NOFILE, &descriptors_before_) == 0) {
@@ -89,9 +94,9 @@ bool Job::can_give_stdin() const
 
 base::Outcome Job::start_ranks()
 {
-    const auto places =
-        place_ranks(options_.binding, identity_.rank_count, options_.cpus_per_rank);
+    const auto places = place_ranks(options_.binding, identity_.rank_count, options_.cpus_per_rank);
     if (!places) {
+        set_exit_code(1);
         return base::Failure{places.sentence()};
     }
     std::vector<int> program_indices;
@@ -107,8 +112,7 @@ base::Outcome Job::start_ranks()
     }
     for (std::size_t index = 0; index < program_indices.size(); ++index) {
         const auto program = static_cast<std::size_t>(program_indices[index]);
-        if (auto started =
-                start_rank(index, options_.programs[program], places.value()[index]);
+        if (auto started = start_rank(index, options_.programs[program], places.value()[index]);
             !started) {
             return base::Failure{"rank " + std::to_string(index) + ": " + started.sentence()};
         }
@@ -124,9 +128,9 @@ base::Outcome Job::start_rank(std::size_t index, const Program& program, const P
     }
     ChildPlan plan;
     plan.arguments = program.arguments;
-    plan.environment = environment_of_rank(
-        inherited_, combine(options_.environment, program.environment), identity_,
-        static_cast<int>(index), ends[1]);
+    plan.environment =
+        environment_of_rank(inherited_, combine(options_.environment, program.environment),
+                            identity_, static_cast<int>(index), ends[1]);
     plan.directory = program.directory;
     plan.cpus = place.cpus;
     plan.has_stdin = index == 0 && can_give_stdin();
@@ -162,9 +166,9 @@ int Job::run()
         return 1;
     }
     if (options_.timeout_s > 0) {
-        timeout_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(
-                                          std::min(options_.timeout_s, 1e9)));
+        timeout_ =
+            Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                               std::chrono::duration<double>(std::min(options_.timeout_s, 1e9)));
     }
     if (auto started = start_ranks(); !started) {
         end_job(127, started.sentence());
@@ -232,20 +236,20 @@ void Job::dispatch(std::uint64_t tag)
 {
     const auto index = static_cast<std::size_t>(tag & 0xffffffffU);
     switch (static_cast<Source>(tag >> 32U)) {
-    case Source::signals:
-        take_signals();
-        break;
-    case Source::pmi:
-        read_pmi(index);
-        break;
-    case Source::out:
-        read_stream(index, ranks_[index]->streams[0], 1);
-        break;
-    case Source::err:
-        read_stream(index, ranks_[index]->streams[1], 1);
-        break;
-    case Source::destination:
-        break;  // update_destinations() writes after every round
+        case Source::signals:
+            take_signals();
+            break;
+        case Source::pmi:
+            read_pmi(index);
+            break;
+        case Source::out:
+            read_stream(index, ranks_[index]->streams[0], 1);
+            break;
+        case Source::err:
+            read_stream(index, ranks_[index]->streams[1], 1);
+            break;
+        case Source::destination:
+            break;  // update_destinations() writes after every round
     }
 }
 

@@ -61,8 +61,7 @@ class Job {
         bool is_polled = false;
     };
     struct Rank {
-        Rank(Destination& out_to, Destination& err_to, const std::string& label,
-             std::size_t index);
+        Rank(Destination& out_to, Destination& err_to, const std::string& label, std::size_t index);
         pid_t pid = -1;
         bool is_running = false;
         int pmi = -1;
@@ -95,10 +94,12 @@ class Job {
     void close_pmi(Rank& rank);
     void judge_pmi_event(std::size_t rank, const PmiEvent& event);
     void say(const std::string& sentence);
+    void say_in_own_words(const std::string& sentence);
 
     // The end (job_end.cpp)
     void take_signals();
     void take_signal(int signal);
+    void end_at_once(int signal);
     void stop_until_continued();
     void reap();
     void judge_end(std::size_t rank, int status);
@@ -131,6 +132,7 @@ class Job {
     bool is_out_watched_ = false;
     bool is_err_watched_ = false;
     bool is_prompt_possible_ = false;  ///< rank 0 reads a terminal
+    Deadline end_requested_at_;        ///< when the last INT or TERM came
     Deadline timeout_;
     Deadline kill_at_;
     Deadline sweep_at_;

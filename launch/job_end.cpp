@@ -12,6 +12,8 @@ namespace headway::launch {
 namespace {
 
 constexpr std::chrono::milliseconds end_grace{2000};
+/// A debugger gets interrupts again and again; only two in quick succession mean the job.
+constexpr std::chrono::milliseconds second_request_time{5000};
 constexpr std::chrono::milliseconds sweep_pause{20};
 /// Rounds of the sweep that ask politely, and rounds after which it gives up.
 constexpr int sweep_polite_rounds = 50;
@@ -96,20 +98,28 @@ void Job::take_signal(int signal)
         signal_ranks(SIGCONT);
         return;
     }
-    const bool is_request_to_end = signal == SIGINT || signal == SIGTERM;
-    const bool is_second = user_signal_ == SIGINT || user_signal_ == SIGTERM;
     user_signal_ = signal;
-    if (is_request_to_end && (is_second || state_ != State::running)) {
-        set_exit_code(128 + signal);
-        if (state_ == State::flushing) {
-            state_ = State::done;
+    if (signal == SIGINT || signal == SIGTERM) {
+        const auto now = Clock::now();
+        const bool is_second = end_requested_at_ && now - *end_requested_at_ < second_request_time;
+        end_requested_at_ = now;
+        if (is_second || state_ != State::running) {
+            end_at_once(signal);
+            return;
         }
-        state_ = state_ == State::running ? State::ending : state_;
-        signal_ranks(SIGKILL);
-        sweep_count_ = std::max(sweep_count_, sweep_polite_rounds);
-        return;
     }
     signal_ranks(signal);
+}
+
+void Job::end_at_once(int signal)
+{
+    end_job(128 + signal, "the ranks were killed by a second " + describe_signal(signal));
+    signal_ranks(SIGKILL);
+    sweep_count_ = std::max(sweep_count_, sweep_polite_rounds);
+    if (state_ == State::flushing) {
+        set_exit_code(128 + signal);
+        state_ = State::done;
+    }
 }
 
 void Job::stop_until_continued()
@@ -132,10 +142,9 @@ void Job::reap()
         if (pid <= 0) {
             return;
         }
-        const auto rank =
-            std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& each) {
-                return each->is_running && each->pid == pid;
-            });
+        const auto rank = std::find_if(ranks_.begin(), ranks_.end(), [pid](const auto& each) {
+            return each->is_running && each->pid == pid;
+        });
         if (rank != ranks_.end()) {
             judge_end(static_cast<std::size_t>(rank - ranks_.begin()), status);
         }
@@ -174,8 +183,8 @@ void Job::judge_end(std::size_t rank, int status)
             end_job(code, what + std::string(and_others()));
         }
     } else if (is_inside) {
-        end_job(1, name_of(rank) + " exited without calling MPI_Finalize" +
-                       std::string(and_others()));
+        end_job(1,
+                name_of(rank) + " exited without calling MPI_Finalize" + std::string(and_others()));
     }
     check_barrier();
 }
@@ -223,6 +232,11 @@ void Job::sweep()
         ++sweep_count_;
         sweep_at_ = Clock::now() + sweep_pause;
         return;
+    }
+    if (!processes.empty()) {
+        say("process " + std::to_string(processes.front()) + " and " +
+            std::to_string(processes.size() - 1) +
+            " others that the ranks started do not end; end them by hand");
     }
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
         drain_output(*ranks_[index], index);

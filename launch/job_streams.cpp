@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "job.hpp"
 
@@ -59,10 +60,15 @@ void Job::update_destinations()
 {
     const auto update = [this](Destination& destination, bool& is_watched) {
         const bool was_broken = destination.is_broken();
-        if (!destination.write_some() && !was_broken && state_ == State::running) {
+        if (!destination.write_some() && !was_broken) {
             // Programs end silently when their reader goes away; so does a job.
-            set_exit_code(128 + SIGPIPE);
-            end_job(128 + SIGPIPE, "");
+            const bool is_reader_gone = destination.error() == EPIPE;
+            const int code = is_reader_gone ? 128 + SIGPIPE : 1;
+            set_exit_code(code);
+            end_job(code, is_reader_gone
+                              ? ""
+                              : std::string("cannot write the ranks' output: ") +
+                                    std::strerror(destination.error()) + "; the ranks were ended");
         }
         if (destination.has_backlog() != is_watched) {
             is_watched = !is_watched;
@@ -100,8 +106,8 @@ void Job::read_pmi(std::size_t rank)
     while (source.pmi >= 0) {
         const ssize_t count = ::recv(source.pmi, chunk.data(), chunk.size(), MSG_DONTWAIT);
         if (count > 0) {
-            judge_pmi_event(rank, server_->receive(
-                                      rank, {chunk.data(), static_cast<std::size_t>(count)}));
+            judge_pmi_event(
+                rank, server_->receive(rank, {chunk.data(), static_cast<std::size_t>(count)}));
             continue;
         }
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -147,13 +153,13 @@ void Job::judge_pmi_event(std::size_t rank, const PmiEvent& event)
 {
     if (event.kind == PmiEvent::Kind::garbage) {
         end_job(1, name_of(rank) + " sent " + event.sentence +
-                       " on its PMI connection, which is not PMI-1" + std::string(and_others()));
+                       " on its PMI connection, which is not PMI-1; the job was ended");
     } else if (event.kind == PmiEvent::Kind::abort) {
         const std::string code = std::to_string(event.exit_code);
         const int low = event.exit_code & 0xff;
         drain_output(*ranks_[rank], rank);
         if (!event.sentence.empty()) {
-            say(event.sentence);
+            say_in_own_words(event.sentence);
         }
         end_job(low == 0 ? 1 : low,
                 name_of(rank) + " aborted the job with code " + code + std::string(and_others()));
@@ -164,8 +170,13 @@ void Job::judge_pmi_event(std::size_t rank, const PmiEvent& event)
 
 void Job::say(const std::string& sentence)
 {
+    say_in_own_words("headway mpiexec: " + sentence);
+}
+
+void Job::say_in_own_words(const std::string& sentence)
+{
     Destination& to = err_.is_same_file(out_) ? out_ : err_;
-    to.add("headway mpiexec: " + sentence + "\n", launcher_source);
+    to.add(sentence + "\n", launcher_source);
 }
 
 }  // namespace headway::launch

@@ -66,8 +66,9 @@ pid_t parent_of(pid_t pid)
     }
     const char state = status[name_end + 2];
     const std::string_view rest = std::string_view(status).substr(name_end + 4);
-    return state == 'Z' || state == 'X' ? 0 : boot::parse_int(rest.substr(0, rest.find(' ')))
-                                                  .value_or(0);
+    return state == 'Z' || state == 'X'
+               ? 0
+               : boot::parse_int(rest.substr(0, rest.find(' '))).value_or(0);
 }
 
 /// Kills all of the job until two looks in a row find nothing, or it has looked often enough.

@@ -144,8 +144,9 @@ base::Outcome Reader::read_program()
     const bool is_last = end == rest_.end();
     rest_ = rest_.subspan(program_.arguments.size() + (is_last ? 0 : 1));
     if (program_.arguments.empty() || (!is_last && rest_.empty())) {
-        return base::Failure{"no program to start; give one after the options, as in "
-                             "mpiexec -n 4 ./program"};
+        return base::Failure{
+            "no program to start; give one after the options, as in "
+            "mpiexec -n 4 ./program"};
     }
     return base::Done{};
 }
@@ -185,101 +186,106 @@ base::Outcome Reader::read_option(const std::string& word)
 base::Outcome Reader::apply(const Option& option)
 {
     switch (option.action) {
-    case Action::set_variable:
-    case Action::export_variable:
-    case Action::set_variable_for_all:
-    case Action::keep_variables:
-    case Action::keep_variables_for_all:
-    case Action::keep_no_variable:
-    case Action::keep_no_variable_for_all:
-        return apply_environment(option);
-    case Action::bind_to:
-    case Action::map_by:
-    case Action::cpus_per_rank:
-    case Action::hosts:
-    case Action::host_file:
-        return apply_placement(option);
-    case Action::report_bindings:
-        options_.reports_bindings = true;
-        return base::Done{};
-    case Action::label:
-        options_.has_label = true;
-        return base::Done{};
-    case Action::help:
-        options_.request = Request::help;
-        return base::Done{};
-    case Action::version:
-        options_.request = Request::version;
-        return base::Done{};
-    case Action::accept:
-        return base::Done{};
-    case Action::refuse:
-        return refuse(spelling_, std::string(option.note));
-    default:
-        return apply_layout(option);
+        case Action::set_variable:
+        case Action::export_variable:
+        case Action::set_variable_for_all:
+        case Action::keep_variables:
+        case Action::keep_variables_for_all:
+        case Action::keep_no_variable:
+        case Action::keep_no_variable_for_all:
+            return apply_environment(option);
+        case Action::bind_to:
+        case Action::map_by:
+        case Action::cpus_per_rank:
+        case Action::hosts:
+        case Action::host_file:
+            return apply_placement(option);
+        case Action::report_bindings:
+            options_.reports_bindings = true;
+            return base::Done{};
+        case Action::label:
+            options_.has_label = true;
+            return base::Done{};
+        case Action::help:
+            options_.request = Request::help;
+            return base::Done{};
+        case Action::version:
+            options_.request = Request::version;
+            return base::Done{};
+        case Action::accept:
+            return base::Done{};
+        case Action::refuse:
+            return refuse(spelling_, std::string(option.note));
+        default:
+            return apply_layout(option);
     }
 }
 
 base::Outcome Reader::apply_layout(const Option& option)
 {
     switch (option.action) {
-    case Action::rank_count:
-        has_count_ = true;
-        return store_count(rank_count_max, program_.rank_count);
-    case Action::per_node:
-        return has_count_ ? base::Outcome(base::Done{})
-                          : store_count(rank_count_max, program_.rank_count);
-    case Action::directory:
-        program_.directory = values_[0];
-        return base::Done{};
-    case Action::ranks:
-        if (values_[0] == "thread" || values_[0] == "ult") {
-            return refuse(spelling_, values_[0] + " is not built yet; use process");
+        case Action::rank_count:
+            has_count_ = true;
+            return store_count(rank_count_max, program_.rank_count);
+        case Action::per_node:
+            return has_count_ ? base::Outcome(base::Done{})
+                              : store_count(rank_count_max, program_.rank_count);
+        case Action::directory:
+            program_.directory = values_[0];
+            return base::Done{};
+        case Action::ranks:
+            if (values_[0] == "thread" || values_[0] == "ult") {
+                return refuse(spelling_, values_[0] + " is not built yet; use process");
+            }
+            return values_[0] == "process"
+                       ? base::Outcome(base::Done{})
+                       : refuse(spelling_, "is process, not " + boot::quote_bytes(values_[0]));
+        case Action::standard_input:
+            options_.gives_stdin = values_[0] != "none";
+            return values_[0] == "none" || values_[0] == "0"
+                       ? base::Outcome(base::Done{})
+                       : refuse(spelling_, "standard input goes to rank 0 (0) or nobody (none)");
+        default: {
+            char* end = nullptr;
+            options_.timeout_s = std::strtod(values_[0].c_str(), &end);
+            const bool is_number = !values_[0].empty() && *end == '\0';
+            if (!is_number || !(options_.timeout_s > 0) || !std::isfinite(options_.timeout_s)) {
+                return refuse(spelling_, "takes a number of seconds above 0, not " +
+                                             boot::quote_bytes(values_[0]));
+            }
+            return base::Done{};
         }
-        return values_[0] == "process"
-                   ? base::Outcome(base::Done{})
-                   : refuse(spelling_, "is process, not " + boot::quote_bytes(values_[0]));
-    case Action::standard_input:
-        options_.gives_stdin = values_[0] != "none";
-        return values_[0] == "none" || values_[0] == "0"
-                   ? base::Outcome(base::Done{})
-                   : refuse(spelling_, "standard input goes to rank 0 (0) or nobody (none)");
-    default: {
-        char* end = nullptr;
-        options_.timeout_s = std::strtod(values_[0].c_str(), &end);
-        const bool is_number = !values_[0].empty() && *end == '\0';
-        if (!is_number || !(options_.timeout_s > 0) || !std::isfinite(options_.timeout_s)) {
-            return refuse(spelling_, "takes a number of seconds above 0, not " +
-                                         boot::quote_bytes(values_[0]));
-        }
-        return base::Done{};
-    }
     }
 }
 
 base::Outcome Reader::apply_environment(const Option& option)
 {
     switch (option.action) {
-    case Action::set_variable:
-        return set_variable(program_.environment.set);
-    case Action::set_variable_for_all:
-        return set_variable(options_.environment.set);
-    case Action::export_variable:
-        // A name alone asks for what happens anyway: ranks get mpiexec's environment.
-        return values_[0].find('=') == std::string::npos ? base::Outcome(base::Done{})
-                                                         : set_variable(program_.environment.set);
-    case Action::keep_variables:
-        program_.environment.kept = split(values_[0], ',');
-        return base::Done{};
-    case Action::keep_variables_for_all:
-        options_.environment.kept = split(values_[0], ',');
-        return base::Done{};
-    case Action::keep_no_variable:
-        program_.environment.kept.emplace();
-        return base::Done{};
-    default:
-        options_.environment.kept.emplace();
-        return base::Done{};
+        case Action::set_variable:
+            return set_variable(program_.environment.set);
+        case Action::set_variable_for_all:
+            return set_variable(options_.environment.set);
+        case Action::export_variable:
+            if (values_[0].find('=') == std::string::npos) {
+                const char* value = std::getenv(values_[0].c_str());
+                if (value != nullptr) {
+                    program_.environment.set.emplace_back(values_[0], value);
+                }
+                return base::Done{};
+            }
+            return set_variable(program_.environment.set);
+        case Action::keep_variables:
+            program_.environment.kept = split(values_[0], ',');
+            return base::Done{};
+        case Action::keep_variables_for_all:
+            options_.environment.kept = split(values_[0], ',');
+            return base::Done{};
+        case Action::keep_no_variable:
+            program_.environment.kept.emplace();
+            return base::Done{};
+        default:
+            options_.environment.kept.emplace();
+            return base::Done{};
     }
 }
 
@@ -304,21 +310,21 @@ base::Outcome Reader::set_variable(std::vector<std::pair<std::string, std::strin
 base::Outcome Reader::apply_placement(const Option& option)
 {
     switch (option.action) {
-    case Action::bind_to:
-        return bind_to(values_.empty() ? option.note : values_[0]);
-    case Action::map_by:
-        return map_by();
-    case Action::cpus_per_rank:
-        return store_count(1 << 16, options_.cpus_per_rank);
-    case Action::host_file:
-        return check_host_file();
-    default:
-        for (const std::string& host : split(values_[0], ',')) {
-            if (auto outcome = check_host(host); !outcome) {
-                return outcome;
+        case Action::bind_to:
+            return bind_to(values_.empty() ? option.note : values_[0]);
+        case Action::map_by:
+            return map_by();
+        case Action::cpus_per_rank:
+            return store_count(1 << 16, options_.cpus_per_rank);
+        case Action::host_file:
+            return check_host_file();
+        default:
+            for (const std::string& host : split(values_[0], ',')) {
+                if (auto outcome = check_host(host); !outcome) {
+                    return outcome;
+                }
             }
-        }
-        return base::Done{};
+            return base::Done{};
     }
 }
 
@@ -344,8 +350,8 @@ base::Outcome Reader::map_by()
 {
     for (const std::string& part : split(values_[0], ':')) {
         const bool is_width = part.starts_with("PE=") || part.starts_with("pe=");
-        const auto width = is_width ? boot::parse_int(std::string_view(part).substr(3))
-                                    : std::nullopt;
+        const auto width =
+            is_width ? boot::parse_int(std::string_view(part).substr(3)) : std::nullopt;
         if (is_width && (!width || *width < 1)) {
             return refuse(spelling_, "PE=N takes a number of cores above 0");
         }

@@ -20,7 +20,7 @@ constexpr std::size_t backlog_bytes_max = std::size_t{1} << 20U;
 
 Destination::Destination(int descriptor) : descriptor_(descriptor)
 {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor, &status) == 0) {
         is_regular_ = S_ISREG(status.st_mode);
         device_ = status.st_dev;
@@ -35,7 +35,7 @@ bool Destination::is_same_file(const Destination& other) const noexcept
 
 void Destination::add(std::string_view bytes, std::size_t source)
 {
-    if (is_broken_ || bytes.empty()) {
+    if (is_broken() || bytes.empty()) {
         return;
     }
     if (is_line_open_ && open_source_ != source) {
@@ -63,7 +63,7 @@ bool Destination::is_congested() const noexcept
 bool Destination::write_some()
 {
     std::size_t written = 0;
-    while (written < backlog_.size() && !is_broken_) {
+    while (written < backlog_.size() && !is_broken()) {
         pollfd entry{descriptor_, POLLOUT, 0};
         if (!is_regular_ && ::poll(&entry, 1, 0) == 0) {
             break;
@@ -77,14 +77,14 @@ bool Destination::write_some()
         } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
             break;
         } else {
-            is_broken_ = true;
+            error_ = count == 0 ? EIO : errno;
         }
     }
     backlog_.erase(0, written);
-    if (is_broken_) {
+    if (is_broken()) {
         backlog_.clear();
     }
-    return !is_broken_;
+    return !is_broken();
 }
 
 void LineStream::emit_whole(std::string_view lines)

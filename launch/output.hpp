@@ -23,17 +23,19 @@ class Destination {
     /// another source then begins on a new line.
     void add_unfinished(std::string_view bytes, std::size_t source);
 
-    /// Writes what the reader takes now. False once the reader has gone.
+    /// Writes what the reader takes now. False once nothing can be written any more.
     bool write_some();
     bool has_backlog() const noexcept { return !backlog_.empty(); }
     /// The backlog is so large that ranks must wait.
     bool is_congested() const noexcept;
-    bool is_broken() const noexcept { return is_broken_; }
+    bool is_broken() const noexcept { return error_ != 0; }
+    /// Why nothing can be written any more, as an errno; 0 while all is well.
+    int error() const noexcept { return error_; }
 
   private:
     int descriptor_;
     bool is_regular_ = false;
-    bool is_broken_ = false;
+    int error_ = 0;
     unsigned long device_ = 0;
     unsigned long inode_ = 0;
     std::string backlog_;
@@ -65,8 +67,8 @@ class LineStream {
     Destination* destination_;
     std::string label_;
     std::size_t source_;
-    std::string line_;              ///< bytes after the last newline, not yet handed on
-    bool is_continued_ = false;     ///< a part of this line has been handed on already
+    std::string line_;           ///< bytes after the last newline, not yet handed on
+    bool is_continued_ = false;  ///< a part of this line has been handed on already
 };
 
 }  // namespace headway::launch

@@ -146,8 +146,7 @@ void PmiServer::get_maxes(Client& client, const boot::Pmi1Line&)
 void PmiServer::get_appnum(Client& client, const boot::Pmi1Line&)
 {
     const auto process = static_cast<std::size_t>(&client - clients_.data());
-    client.outbox +=
-        "cmd=appnum rc=0 appnum=" + std::to_string(program_indices_[process]) + "\n";
+    client.outbox += "cmd=appnum rc=0 appnum=" + std::to_string(program_indices_[process]) + "\n";
 }
 
 void PmiServer::get_universe_size(Client& client, const boot::Pmi1Line&)

@@ -15,8 +15,9 @@ namespace headway::launch {
 struct PmiEvent {
     enum class Kind { none, abort, garbage };
     Kind kind = Kind::none;
-    int exit_code = 0;     ///< of an abort
-    std::string sentence;  ///< what the process said with its abort, or what is wrong with its bytes
+    int exit_code = 0;  ///< of an abort
+    std::string
+        sentence;  ///< what the process said with its abort, or what is wrong with its bytes
 };
 
 /// The server's half of PMI-1 for all processes of a job, without input or output: bytes go in by

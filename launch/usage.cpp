@@ -25,8 +25,9 @@ Options of the job
   --ranks process         what a rank is (thread and ult are not built yet)
   --help, --version
 
-Signals: INT, TERM, HUP, USR1, USR2 and QUIT go to all ranks, a second INT kills them; Ctrl-Z stops
-the job and fg continues it. A rank that dies, or leaves without MPI_Finalize, ends the job.
+Signals: INT, TERM, HUP, USR1, USR2 and QUIT go to all ranks; a second INT or TERM within 5 seconds
+kills them. Ctrl-Z stops the job and fg continues it. A rank that dies, or leaves without
+MPI_Finalize, ends the job.
 Under tools: mpiexec -n 4 gdb|valgrind|perf ... PROGRAM; rank 0 has the terminal's input.
 Other well-known options of Hydra and Open MPI are accepted, or answered by name.
 )";

@@ -11,8 +11,8 @@
 namespace headway::boot {
 namespace {
 
-constexpr std::array pmi1_variables = {"PMI_FD",   "PMI_RANK", "PMI_SIZE",  "PMI_PORT",
-                                       "PMI_ID",   "PMI_SPAWNED", "PMI_DEBUG", "PMI_TOTALVIEW"};
+constexpr std::array pmi1_variables = {"PMI_FD", "PMI_RANK",    "PMI_SIZE",  "PMI_PORT",
+                                       "PMI_ID", "PMI_SPAWNED", "PMI_DEBUG", "PMI_TOTALVIEW"};
 
 std::string text_of(const char* name)
 {

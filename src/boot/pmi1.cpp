@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,6 +36,20 @@ bool is_word(std::string_view text) noexcept
                                         [](char byte) { return byte > ' ' && byte <= '~'; });
 }
 
+/// Waits a little for the launcher to take what was written into a pipe: mpiexec.hydra drops what
+/// it has not read when a process asks it to abort.
+void await_reader(int descriptor)
+{
+    constexpr int looks_max = 200;
+    int unread_bytes = 0;
+    for (int look = 0; look < looks_max; ++look) {
+        if (::ioctl(descriptor, FIONREAD, &unread_bytes) != 0 || unread_bytes == 0) {
+            return;
+        }
+        ::poll(nullptr, 0, 1);
+    }
+}
+
 base::Outcome to_outcome(const base::Result<Pmi1Line>& line)
 {
     if (!line) {
@@ -62,9 +77,8 @@ int finish_connect(int descriptor, std::chrono::milliseconds patience)
 /// A connected descriptor, or -1 with errno.
 int connect_to(const addrinfo& address, std::chrono::milliseconds patience)
 {
-    const int descriptor = ::socket(address.ai_family,
-                                    address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                                    address.ai_protocol);
+    const int descriptor = ::socket(
+        address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
     if (descriptor < 0) {
         return -1;
     }
@@ -182,7 +196,8 @@ base::Outcome Pmi1Boot::greet()
     if (process_count_ < 1 || process_index_ < 0 || process_index_ >= process_count_) {
         return base::Failure{"the launcher says that this is process " +
                              std::to_string(process_index_) + " of " +
-                             std::to_string(process_count_) + ", which cannot be; start the job "
+                             std::to_string(process_count_) +
+                             ", which cannot be; start the job "
                              "again with Headway's mpiexec or mpiexec.hydra"};
     }
     auto init = connection_.request("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
@@ -271,8 +286,8 @@ base::Result<std::string> Pmi1Boot::get(std::string_view key)
     if (!is_word(key)) {
         return base::Failure{"a key that PMI cannot carry: " + quote_bytes(key)};
     }
-    auto answer = connection_.request(
-        "cmd=get kvsname=" + kvs_name_ + " key=" + std::string(key), "get_result");
+    auto answer = connection_.request("cmd=get kvsname=" + kvs_name_ + " key=" + std::string(key),
+                                      "get_result");
     if (!answer) {
         return base::Failure{answer.sentence()};
     }
@@ -297,11 +312,12 @@ void Pmi1Boot::abort(int code, std::string_view sentence)
         constexpr std::size_t shown_max = 2000;
         line += " message=";
         line += sentence.substr(0, shown_max);
-        std::replace_if(line.begin(), line.end(),
-                        [](char byte) { return byte < ' ' || byte > '~'; }, ' ');
+        std::replace_if(
+            line.begin(), line.end(), [](char byte) { return byte < ' ' || byte > '~'; }, ' ');
     } else {
         std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
         std::fflush(stderr);
+        await_reader(STDERR_FILENO);
     }
     if (connection_.send(line)) {
         // The launcher kills this process; one that has not done so by then never will.

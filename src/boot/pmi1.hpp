@@ -14,11 +14,11 @@ namespace headway::boot {
 
 /// Where a PMI-1 launcher says it can be reached, as found in the environment.
 struct Pmi1Address {
-    int descriptor = -1;       ///< PMI_FD, or -1
-    int process_index = 0;     ///< PMI_RANK; PMI_ID where PMI_PORT is used
-    int process_count = 1;     ///< PMI_SIZE; replaced by the server's word where PMI_PORT is used
-    std::string port;          ///< PMI_PORT as host:port, or empty
-    std::string headway_job;   ///< HEADWAY_JOB, or empty
+    int descriptor = -1;      ///< PMI_FD, or -1
+    int process_index = 0;    ///< PMI_RANK; PMI_ID where PMI_PORT is used
+    int process_count = 1;    ///< PMI_SIZE; replaced by the server's word where PMI_PORT is used
+    std::string port;         ///< PMI_PORT as host:port, or empty
+    std::string headway_job;  ///< HEADWAY_JOB, or empty
 };
 
 /// How long a launcher may take for an answer that it owes at once.

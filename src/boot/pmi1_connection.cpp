@@ -18,8 +18,9 @@ namespace {
 
 base::Failure gone()
 {
-    return {"the launcher has closed the PMI connection, so it has ended or dropped this process; "
-            "start the job again"};
+    return {
+        "the launcher has closed the PMI connection, so it has ended or dropped this process; "
+        "start the job again"};
 }
 
 base::Failure system_failure(std::string_view what)
@@ -30,7 +31,8 @@ base::Failure system_failure(std::string_view what)
 
 base::Failure garbage(const std::string& what)
 {
-    return {"the launcher sent " + what + ", which is not PMI-1; start the program with Headway's "
+    return {"the launcher sent " + what +
+            ", which is not PMI-1; start the program with Headway's "
             "mpiexec or with mpiexec.hydra"};
 }
 
@@ -58,8 +60,8 @@ ssize_t write_without_signal(int descriptor, std::string_view bytes)
 
 ssize_t send_some(int descriptor, std::string_view bytes)
 {
-    const ssize_t count = ::send(descriptor, bytes.data(), bytes.size(),
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count =
+        ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == ENOTSOCK) {
         return write_without_signal(descriptor, bytes);
     }
@@ -101,8 +103,8 @@ base::Outcome Pmi1Connection::await(short events, Clock::time_point deadline) co
         int timeout_ms = -1;
         if (deadline != Clock::time_point::max()) {
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-            timeout_ms = static_cast<int>(std::max<std::chrono::milliseconds::rep>(
-                left.count(), 0));
+            timeout_ms =
+                static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
         }
         pollfd entry{descriptor_, events, 0};
         const int ready = ::poll(&entry, 1, timeout_ms);
@@ -160,8 +162,7 @@ base::Outcome Pmi1Connection::receive_bytes()
 
 base::Outcome Pmi1Connection::receive_line(Wait wait)
 {
-    auto deadline =
-        wait == Wait::server ? Clock::now() + patience_ : Clock::time_point::max();
+    auto deadline = wait == Wait::server ? Clock::now() + patience_ : Clock::time_point::max();
     while (true) {
         const std::size_t end = pending_.find('\n');
         if (std::min(end, pending_.size()) > pmi1_line_max) {

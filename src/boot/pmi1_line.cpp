@@ -64,8 +64,8 @@ std::optional<Block> take_block(std::string_view& rest) noexcept
         return std::nullopt;
     }
     const auto size = take_int(rest);
-    if (!size || !take(rest, ")") || *first < 0 || *count < 1 || *size < 1 ||
-        *first > (1 << 28) || *count > (1 << 28)) {
+    if (!size || !take(rest, ")") || *first < 0 || *count < 1 || *size < 1 || *first > (1 << 28) ||
+        *count > (1 << 28)) {
         return std::nullopt;
     }
     return Block{*first, *count, *size};

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every spelling users bring along is accepted, or answered by name in one sentence."""
+
+import socket
+import unittest
+
+import fixture
+
+ACCEPTED = [
+    ["--oversubscribe"], ["--allow-run-as-root"], ["-bind-to", "core"], ["--bind-to", "none"],
+    ["--map-by", "core"], ["-map-by", "socket"], ["--map-by", "ppr:2:node"], ["--ranks", "process"],
+    ["-launcher", "fork"], ["--mca", "btl", "self"], ["-host", "localhost"],
+    ["--host", f"localhost,{socket.gethostname()}"], ["-H", "localhost:4"], ["-v"], ["-q"],
+    ["-iface", "lo"], ["--timeout", "50"], ["--report-bindings"], ["-genvall"], ["-s", "0"],
+    ["--use-hwthread-cpus"], ["-rmk", "user"], ["--"], ["--cpus-per-rank=1"],
+]
+
+# Options, and words the answer must hold.
+REFUSED = [
+    (["--ranks", "thread"], "thread is not built yet"),
+    (["--ranks", "ult"], "ult is not built yet"),
+    (["--ranks", "fibre"], "is process, not 'fibre'"),
+    (["--bind-to", "socket"], "core or none, not 'socket'"),
+    (["-host", "far.away"], "'far.away' is not this machine"),
+    (["-configfile", "x"], "shell script"),
+    (["-outfile-pattern", "x"], "--label"),
+    (["--output-filename", "x"], "--label"),
+    (["-tv"], "mpiexec -n 4 gdb"),
+    (["-disable-auto-cleanup"], "always ends the job"),
+    (["-gpus-per-proc", "1"], "CUDA_VISIBLE_DEVICES"),
+    (["--hostfile", "/does/not/exist"], "cannot read"),
+    (["-n"], "value is missing"),
+    (["-n", "0"], "not '0'"),
+    (["-n", "four"], "not 'four'"),
+    (["-n", "-3"], "not '-3'"),
+    (["-n", "99999999999999999999"], "takes a number"),
+    (["--timeout", "soon"], "seconds above 0"),
+    (["--timeout", "-1"], "seconds above 0"),
+    (["--timeout", "nan"], "seconds above 0"),
+    (["--cpus-per-rank", "0"], "takes a number"),
+    (["--label=yes"], "takes no value"),
+    (["--env", "=1"], "name of the variable is empty"),
+    (["--stdin", "all"], "rank 0 (0) or nobody (none)"),
+    (["--map-by", "slot:PE=0"], "PE=N"),
+    (["--timout", "3"], "did you mean --timeout?"),
+    (["--wdirr", "3"], "did you mean --wdir?"),
+    (["--qqqqqqqq"], "unknown option --qqqqqqqq"),
+]
+
+
+class Options(fixture.LaunchTest):
+    def test_accepted(self) -> None:
+        for words in ACCEPTED:
+            with self.subTest(words=words):
+                done = self.run_job(*words, self.talker, "print=ran")
+                self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
+
+    def test_answered_by_name(self) -> None:
+        for words, answer in REFUSED:
+            with self.subTest(words=words):
+                # Options that lack their value come last.
+                program = [] if words == ["-n"] else [self.talker, "print=ran"]
+                done = self.run_job(*words, *program)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(answer, done.stderr)
+                self.assertTrue(done.stderr.startswith("headway mpiexec: "), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_no_program(self) -> None:
+        for words in ([], ["-n", "2"], ["-n", "2", ":", self.talker], [self.talker, ":"]):
+            with self.subTest(words=words):
+                done = self.run_job(*words)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("no program to start", done.stderr)
+
+    def test_host_file(self) -> None:
+        hosts = self.folder / "hosts"
+        hosts.write_text("# mine\nlocalhost slots=4\n\n")
+        self.assertEqual(self.run_job("-f", str(hosts), self.talker).returncode, 0)
+        hosts.write_text("localhost\nfar.away slots=4\n")
+        done = self.run_job("--hostfile", str(hosts), self.talker)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'far.away'", done.stderr)
+
+    def test_help_and_version(self) -> None:
+        for words in (["--help"], ["-h"], ["-n", "2", "--help"]):
+            done = self.run_job(*words)
+            self.assertEqual(done.returncode, 0)
+            for option in ("--timeout", "--label", "--wdir", "--bind-to", "-genv"):
+                self.assertIn(option, done.stdout)
+        for word in ("--version", "-V", "-version"):
+            self.assertRegex(self.run_job(word).stdout, r"^headway mpiexec \d+\.\d+\.\d+\n$")
+
+    def test_options_after_the_program_are_its_own(self) -> None:
+        done = self.run_job("-n", "1", "echo", "-n", "--label", "x")
+        self.assertEqual(done.stdout, "--label x\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
