@@ -39,7 +39,7 @@ class BasicOwnershipWord {
     /// may be gone. False at `deadline`: the word is still held (the holder may have died).
     [[nodiscard]] bool enter(platform::Deadline deadline = platform::Deadline::never()) noexcept
     {
-        for (unsigned attempt = 0; attempt < polite_attempts; ++attempt) {
+        for (unsigned attempt = 0; attempt < Atomics::polite_attempts; ++attempt) {
             if (try_enter()) {
                 return true;
             }
@@ -236,7 +236,6 @@ class BasicOwnershipWord {
     static constexpr std::uint32_t bell_bit = 4;
     static constexpr std::uint32_t parked_bit = 8;
     static constexpr unsigned holder_shift = 8;
-    static constexpr unsigned polite_attempts = 20;
 
     static std::uint32_t state_of(std::uint32_t word) noexcept { return word & state_mask; }
     std::uint32_t peek() const noexcept { return word_.load(std::memory_order_relaxed); }

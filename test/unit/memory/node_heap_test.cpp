@@ -57,6 +57,15 @@ TEST(NodeHeap, TakenAddressIsSaidWithACure)
     EXPECT_NE(second.sentence().find("is taken in this process"), std::string::npos);
 }
 
+TEST(NodeHeap, NoCommonAddressIsSaid)
+{
+    HeapOptions options = small_heap(1);
+    options.candidate = NodeHeap::candidate_count;
+    auto heap = NodeHeap::create(options);
+    ASSERT_FALSE(heap);
+    EXPECT_NE(heap.sentence().find("none of the addresses"), std::string::npos);
+}
+
 TEST(NodeHeap, RefusedSizesAreSaidWithACure)
 {
     const pid_t child = in_child([] {
