@@ -75,8 +75,8 @@ class BasicThreadSlot {
         const std::uint32_t before = state_.exchange(signalled, std::memory_order_acq_rel);
         if (before == in_own_slot) {
             Atomics::wake(state_);
-        } else if (before == in_ownership_word && word_->ring() == RingEffect::wake_parked) {
-            word_->wake_parked();
+        } else if (before == in_ownership_word) {
+            word_->nudge();
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Atomics policy over Relacy: the classes of `sync` run under a model checker unchanged. Include
-// this header after those of Headway, because Relacy redefines words of the language by macros.
+// The Atomics policy over Relacy: the classes of `sync` run under a model checker unchanged.
+// Include this header after those of Headway: Relacy redefines words of the language by macros.
 #pragma once
 
 #include <atomic>

@@ -183,6 +183,59 @@ struct HandOver : rl::test_suite<HandOver<weakening>, 3> {
     void after() { require(word.is_free(), "free at the end"); }
 };
 
+/// A sender of a plain message, a ringer with work, and an owner that leaves after the message: the
+/// sender's bell must not swallow the ringer's.
+template <Weakening weakening>
+struct LeavesAfterMessage : rl::test_suite<LeavesAfterMessage<weakening>, 3> {
+    sync::BasicOwnershipWord<ModelAtomics<weakening>> word;
+    ModelAtomic<std::uint32_t, weakening> message;
+    ModelAtomic<std::uint32_t, weakening> work;
+    ModelPlain<std::uint32_t> served;
+
+    bool poll()
+    {
+        if (work.load(std::memory_order_relaxed) == 1) {
+            work.store(2, std::memory_order_relaxed);
+            served = served + 1;
+        }
+        return message.load(std::memory_order_acquire) == 1;
+    }
+    void before() { require(word.enter(), "entered"); }
+    void thread(unsigned index)
+    {
+        if (index == 0) {
+            bool again = true;
+            while (again) {
+                require(word.enter(), "entered");
+                while (!poll()) {
+                    if (word.prepare_park()) {
+                        if (!poll()) {
+                            word.park();
+                        }
+                        word.end_park();
+                    }
+                }
+                again = word.leave();
+            }
+        } else if (index == 1) {
+            message.store(1, std::memory_order_release);
+            word.notify_parked();
+        } else {
+            work.store(1, std::memory_order_relaxed);
+            const RingEffect effect = word.ring();
+            if (effect == RingEffect::wake_parked) {
+                word.wake_parked();
+            }
+            bool again = effect == RingEffect::ask_helper;
+            while (again && word.try_hold(2)) {
+                (void)poll();
+                again = word.release_hold();
+            }
+        }
+    }
+    void after() { require(served == 1, "work was left lying"); }
+};
+
 }  // namespace
 }  // namespace headway::model
 
@@ -196,6 +249,7 @@ int main()
     right &= holds<Message<Weakening::none>>("a message wakes the sleeper", every);
     right &= holds<Bell<Weakening::none>>("no work is left lying", bounded);
     right &= holds<MessageAndBell<Weakening::none>>("message and bell wake the sleeper", bounded);
+    right &= holds<LeavesAfterMessage<Weakening::none>>("the owner leaves after a message", bounded);
     right &= holds<HandOver<Weakening::none>>("the holder gives the word over", bounded);
     right &= is_refuted<Exclusion<Weakening::no_release>>("exclusion without release", bounded);
     right &= is_refuted<Message<Weakening::no_fence>>("message without fences", every);
