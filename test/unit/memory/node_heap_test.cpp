@@ -76,6 +76,16 @@ TEST(NodeHeap, RefusedSizesAreSaidWithACure)
         return !heap && heap.sentence().find("ulimit -f") != std::string::npos ? 0 : 1;
     });
     EXPECT_EQ(exit_code_of(child), 0);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    const pid_t narrow = in_child([] {
+        const HeapOptions options = small_heap(1);
+        const rlimit limit{options.size_bytes, options.size_bytes};
+        ::setrlimit(RLIMIT_AS, &limit);
+        auto heap = NodeHeap::create(options);
+        return !heap && heap.sentence().find("ulimit -v") != std::string::npos ? 0 : 1;
+    });
+    EXPECT_EQ(exit_code_of(narrow), 0);
+#endif
     HeapOptions tiny = small_heap(1);
     tiny.size_bytes = unit_bytes;
     EXPECT_FALSE(NodeHeap::create(tiny));
