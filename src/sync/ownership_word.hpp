@@ -67,8 +67,8 @@ class BasicOwnershipWord {
     [[nodiscard]] bool leave() noexcept
     {
         // (2) release, pairs with (1) and (3): the next one in sees our work; acquire, pairs with
-        // (5) and (12): work announced by a bell found here is visible. Exchange, not a store: a bell is
-        // either found here, or its ringer finds FREE and asks a helper.
+        // (5) and (12): work announced by a bell found here is visible. Exchange, not a store: a
+        // bell is either found here, or its ringer finds FREE and asks a helper.
         const std::uint32_t before = word_.exchange(free_state, std::memory_order_acq_rel);
         return (before & bell_bit) != 0;
     }

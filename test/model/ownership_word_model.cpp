@@ -249,7 +249,7 @@ int main()
     right &= holds<Message<Weakening::none>>("a message wakes the sleeper", every);
     right &= holds<Bell<Weakening::none>>("no work is left lying", bounded);
     right &= holds<MessageAndBell<Weakening::none>>("message and bell wake the sleeper", bounded);
-    right &= holds<LeavesAfterMessage<Weakening::none>>("the owner leaves after a message", bounded);
+    right &= holds<LeavesAfterMessage<Weakening::none>>("the owner leaves and is rung", bounded);
     right &= holds<HandOver<Weakening::none>>("the holder gives the word over", bounded);
     right &= is_refuted<Exclusion<Weakening::no_release>>("exclusion without release", bounded);
     right &= is_refuted<Message<Weakening::no_fence>>("message without fences", every);
