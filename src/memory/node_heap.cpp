@@ -8,6 +8,11 @@
 #include <new>
 #include <utility>
 
+extern "C" {
+// Defined where the process runs under ThreadSanitizer, whether or not we are instrumented.
+[[gnu::weak]] void __tsan_init();
+}
+
 namespace headway::memory {
 namespace {
 
@@ -19,6 +24,15 @@ constexpr std::uintptr_t candidates[NodeHeap::candidate_count] = {
     0x10'0000'0000,   0x2000'0000'0000, 0x20'0000'0000,   0x2800'0000'0000,
     0x30'0000'0000,   0x3000'0000'0000, 0x40'0000'0000,   0x4000'0000'0000,
 };
+
+// ThreadSanitizer ends the process if it maps memory at an address that it does not watch; it
+// watches the first 512 GiB.
+constexpr std::uintptr_t thread_sanitizer_end = 0x80'0000'0000;
+
+bool may_be_tried(std::uintptr_t address, std::uint64_t size_bytes) noexcept
+{
+    return &__tsan_init == nullptr || address + size_bytes <= thread_sanitizer_end;
+}
 
 constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t seed) noexcept
 {
@@ -80,7 +94,8 @@ std::uint32_t NodeHeap::candidate_mask(std::uint64_t size_bytes) noexcept
 {
     std::uint32_t mask = 0;
     for (unsigned each = 0; each < candidate_count; ++each) {
-        if (platform::Mapping::is_free_at(candidates[each], size_bytes)) {
+        if (may_be_tried(candidates[each], size_bytes) &&
+            platform::Mapping::is_free_at(candidates[each], size_bytes)) {
             mask |= 1U << each;
         }
     }
@@ -114,6 +129,11 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     const std::uint64_t size_bytes = round_up(options.size_bytes, unit_bytes);
     const std::uint64_t first_unit = Header::first_unit(options.rank_count, size_bytes);
     const std::uint64_t unit_count = size_bytes >> unit_shift;
+    const std::uintptr_t address = candidate_address(options.candidate);
+    if (address == 0 || !may_be_tried(address, size_bytes)) {
+        return base::Failure{"none of the addresses for the shared memory of the node is free in "
+                             "all its processes; ask for less shared memory"};
+    }
     if (options.rank_count == 0 || first_unit >= unit_count || unit_count > UINT32_MAX) {
         return base::Failure{"a node heap of " + std::to_string(options.size_bytes) +
                              " bytes cannot serve " + std::to_string(options.rank_count) +
@@ -133,7 +153,6 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
         return base::Failure{"/dev/shm is full; free some of it, give the container more "
                              "(docker: --shm-size), or use the kind memfd"};
     }
-    const std::uintptr_t address = candidate_address(options.candidate);
     auto mapping = platform::Mapping::map_at(file.value(), address);
     if (!mapping) {
         return base::Failure{mapping.sentence()};

@@ -15,7 +15,7 @@ namespace headway::platform {
 ///   Atomic<T>   the interface of std::atomic used with explicit orders;
 ///   Plain<T>    a variable that is not atomic: a race on it is an error that the checker reports;
 ///   fence_full   a sequentially consistent fence;
-///   wait_on, wake   a futex;   pause(attempt)   one turn of a polite spin.
+///   wait_on, wake   a futex;   pause(attempt), polite_attempts   a polite spin.
 /// All classes over it are plain data without virtual functions: they may lie in memory shared
 /// between processes, and all bytes zero is a valid (empty, free) state of them.
 struct RealAtomics {
@@ -50,6 +50,9 @@ struct RealAtomics {
     {
         futex_wake(word, count);
     }
+
+    /// Turns of a polite wait before one sleeps.
+    static constexpr unsigned polite_attempts = 20;
 
     /// One turn of a polite wait: the core is given away at once, because the one waited for may
     /// need it (more ranks than cores is a normal case).

@@ -31,7 +31,7 @@ class BasicHolderLock {
     [[nodiscard]] bool lock(std::uint32_t who,
                             platform::Deadline deadline = platform::Deadline::never()) noexcept
     {
-        for (unsigned attempt = 0; attempt < polite_attempts; ++attempt) {
+        for (unsigned attempt = 0; attempt < Atomics::polite_attempts; ++attempt) {
             if (try_lock(who)) {
                 return true;
             }
@@ -79,7 +79,6 @@ class BasicHolderLock {
 
   private:
     static constexpr std::uint32_t waited_for = 1U << 31;
-    static constexpr unsigned polite_attempts = 20;
 
     // Written by lockers; a futex.
     typename Atomics::template Atomic<std::uint32_t> word_;

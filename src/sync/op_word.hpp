@@ -125,6 +125,8 @@ class BasicOpWord {
                 return AttachResult::attached;
             }
         }
+        // The chain stays the caller's, and must not lead into one that somebody else fires.
+        oldest->next = nullptr;
         return AttachResult::already_complete;
     }
 

@@ -39,7 +39,7 @@ class BasicOwnershipWord {
     /// may be gone. False at `deadline`: the word is still held (the holder may have died).
     [[nodiscard]] bool enter(platform::Deadline deadline = platform::Deadline::never()) noexcept
     {
-        for (unsigned attempt = 0; attempt < polite_attempts; ++attempt) {
+        for (unsigned attempt = 0; attempt < Atomics::polite_attempts; ++attempt) {
             if (try_enter()) {
                 return true;
             }
@@ -67,8 +67,8 @@ class BasicOwnershipWord {
     [[nodiscard]] bool leave() noexcept
     {
         // (2) release, pairs with (1) and (3): the next one in sees our work; acquire, pairs with
-        // (5): work announced by a bell found here is visible. Exchange, not a store: a bell is
-        // either found here, or its ringer finds FREE and asks a helper.
+        // (5) and (12): work announced by a bell found here is visible. Exchange, not a store: a
+        // bell is either found here, or its ringer finds FREE and asks a helper.
         const std::uint32_t before = word_.exchange(free_state, std::memory_order_acq_rel);
         return (before & bell_bit) != 0;
     }
@@ -135,17 +135,17 @@ class BasicOwnershipWord {
     /// No wake-up is lost: the sender publishes (a), passes the fence (9), loads the word (b). The
     /// owner sets PARKED (c), passes the fence (10), polls (d). The two fences have one order. If
     /// (9) comes first, (d) sees (a) and the owner does not sleep. If (10) comes first, (b) sees
-    /// (c) or what came after it: PARKED, so the sender rings; or the owner awake again, which
-    /// polls after the next fence (10) of its own before it sleeps.
+    /// (c) or what came after it: PARKED, so the sender rings; or the owner awake or being woken,
+    /// which polls after the next fence (10) of its own before it sleeps again.
     void notify_parked() noexcept
     {
         Atomics::fence_full();  // (9) sequentially consistent, pairs with (10)
-        // Relaxed: ordered by the fence (9).
-        const std::uint32_t seen = word_.load(std::memory_order_relaxed);
-        if ((seen & parked_bit) != 0 && ring() == RingEffect::wake_parked) {
-            wake_parked();
-        }
+        ring_while(owned_state | parked_bit, state_mask | parked_bit);
     }
+
+    /// Makes an owner who is inside poll once more before it sleeps, and wakes it if it sleeps; one
+    /// who has left is not concerned. For what a thread waits for, as opposed to work (ring).
+    void nudge() noexcept { ring_while(owned_state, state_mask); }
 
     /// Answers the bell without leaving; true if it had been rung, so poll. Requires: inside.
     bool answer_bell() noexcept
@@ -154,7 +154,7 @@ class BasicOwnershipWord {
         if ((word_.load(std::memory_order_relaxed) & bell_bit) == 0) {
             return false;
         }
-        // (7) acquire, pairs with (5).
+        // (7) acquire, pairs with (5) and (12).
         return (word_.fetch_and(~bell_bit, std::memory_order_acquire) & bell_bit) != 0;
     }
 
@@ -194,7 +194,7 @@ class BasicOwnershipWord {
     /// Awake again; true if the bell was rung since prepare_park().
     bool end_park() noexcept
     {
-        // (8) acquire, pairs with (5).
+        // (8) acquire, pairs with (5) and (12).
         const std::uint32_t before = word_.fetch_and(state_mask, std::memory_order_acquire);
         return (before & bell_bit) != 0;
     }
@@ -236,7 +236,6 @@ class BasicOwnershipWord {
     static constexpr std::uint32_t bell_bit = 4;
     static constexpr std::uint32_t parked_bit = 8;
     static constexpr unsigned holder_shift = 8;
-    static constexpr unsigned polite_attempts = 20;
 
     static std::uint32_t state_of(std::uint32_t word) noexcept { return word & state_mask; }
     std::uint32_t peek() const noexcept { return word_.load(std::memory_order_relaxed); }
@@ -264,6 +263,24 @@ class BasicOwnershipWord {
                 seen = word_.load(std::memory_order_acquire);
             }
             return true;
+        }
+    }
+
+    /// Rings only while the word, under `mask`, is `wanted`. An unconditional ring() would do harm:
+    /// if the owner has left meanwhile, the bell would keep a later ringer from asking a helper.
+    void ring_while(std::uint32_t wanted, std::uint32_t mask) noexcept
+    {
+        // Relaxed: the exchange decides; for notify_parked the fence (9) orders it.
+        std::uint32_t seen = word_.load(std::memory_order_relaxed);
+        while ((seen & mask) == wanted && (seen & bell_bit) == 0) {
+            // (12) release, pairs with (2), (7) and (8), as (5).
+            if (word_.compare_exchange_weak(seen, seen | bell_bit, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+                if ((seen & parked_bit) != 0) {
+                    wake_parked();
+                }
+                return;
+            }
         }
     }
 

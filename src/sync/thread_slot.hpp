@@ -55,14 +55,14 @@ class BasicThreadSlot {
     /// An error ends the wait, whatever the count.
     void force() noexcept
     {
-        // Release, pairs with (2).
+        // (9) release, pairs with (2); acquire as in (1).
         count_.exchange(0, std::memory_order_acq_rel);
         signal();
     }
 
     bool is_satisfied() const noexcept
     {
-        // (2) acquire, pairs with (1).
+        // (2) acquire, pairs with (1) and (9).
         return count_.load(std::memory_order_acquire) <= 0;
     }
 
@@ -75,8 +75,8 @@ class BasicThreadSlot {
         const std::uint32_t before = state_.exchange(signalled, std::memory_order_acq_rel);
         if (before == in_own_slot) {
             Atomics::wake(state_);
-        } else if (before == in_ownership_word && word_->ring() == RingEffect::wake_parked) {
-            word_->wake_parked();
+        } else if (before == in_ownership_word) {
+            word_->nudge();
         }
     }
 

@@ -57,6 +57,15 @@ TEST(NodeHeap, TakenAddressIsSaidWithACure)
     EXPECT_NE(second.sentence().find("is taken in this process"), std::string::npos);
 }
 
+TEST(NodeHeap, NoCommonAddressIsSaid)
+{
+    HeapOptions options = small_heap(1);
+    options.candidate = NodeHeap::candidate_count;
+    auto heap = NodeHeap::create(options);
+    ASSERT_FALSE(heap);
+    EXPECT_NE(heap.sentence().find("none of the addresses"), std::string::npos);
+}
+
 TEST(NodeHeap, RefusedSizesAreSaidWithACure)
 {
     const pid_t child = in_child([] {
@@ -67,6 +76,16 @@ TEST(NodeHeap, RefusedSizesAreSaidWithACure)
         return !heap && heap.sentence().find("ulimit -f") != std::string::npos ? 0 : 1;
     });
     EXPECT_EQ(exit_code_of(child), 0);
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    const pid_t narrow = in_child([] {
+        const HeapOptions options = small_heap(1);
+        const rlimit limit{options.size_bytes, options.size_bytes};
+        ::setrlimit(RLIMIT_AS, &limit);
+        auto heap = NodeHeap::create(options);
+        return !heap && heap.sentence().find("ulimit -v") != std::string::npos ? 0 : 1;
+    });
+    EXPECT_EQ(exit_code_of(narrow), 0);
+#endif
     HeapOptions tiny = small_heap(1);
     tiny.size_bytes = unit_bytes;
     EXPECT_FALSE(NodeHeap::create(tiny));

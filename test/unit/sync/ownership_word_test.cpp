@@ -100,6 +100,23 @@ TEST(OwnershipWord, NotifyTouchesOnlySleepers)
     EXPECT_TRUE(word.end_park());
 }
 
+TEST(OwnershipWord, NudgeConcernsOnlyAnOwnerInside)
+{
+    OwnershipWord word;
+    word.nudge();
+    EXPECT_FALSE(word.is_rung());
+    ASSERT_TRUE(word.try_hold(1));
+    word.nudge();
+    EXPECT_FALSE(word.release_hold());
+    ASSERT_TRUE(word.enter());
+    word.nudge();
+    EXPECT_FALSE(word.prepare_park());
+    ASSERT_TRUE(word.prepare_park());
+    word.nudge();
+    EXPECT_TRUE(word.park());
+    EXPECT_TRUE(word.end_park());
+}
+
 TEST(OwnershipWord, SurvivorsSeizeWhatTheDeadHeld)
 {
     OwnershipWord word;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The push list, the cell ring, the byte ring beside it, and the lock that names its holder.
+#include "sync/holder_lock.hpp"
+#include "sync/mpsc_list.hpp"
+#include "sync/spsc_bytes.hpp"
+#include "sync/spsc_cells.hpp"
+
+#include "model_atomics.hpp"
+
+namespace headway::model {
+namespace {
+
+/// Two producers push two nodes each; the consumer gets each one once, whole and in order.
+template <Weakening weakening>
+struct PushList : rl::test_suite<PushList<weakening>, 3> {
+    using Policy = ModelAtomics<weakening>;
+    struct Node : sync::BasicListLink<Policy> {
+        ModelPlain<int> number;
+    };
+    sync::BasicMpscList<Policy> list;
+    Node nodes[2][2];
+
+    void thread(unsigned index)
+    {
+        if (index != 0) {
+            for (int each = 0; each < 2; ++each) {
+                nodes[index - 1][each].number = each + 1;
+                list.push(&nodes[index - 1][each]);
+            }
+            return;
+        }
+        int last[2] = {};
+        for (int taken = 0; taken < 4;) {
+            sync::BasicListLink<Policy>* link = list.take_all();
+            if (link == nullptr) {
+                Policy::pause(0);
+            }
+            while (link != nullptr) {
+                Node* const node = static_cast<Node*>(link);
+                const int producer = node < &nodes[1][0] ? 0 : 1;
+                require(node->number == last[producer] + 1, "a producer's nodes are in order");
+                last[producer] = node->number;
+                ++taken;
+                link = link->next;
+            }
+        }
+    }
+};
+
+/// Six messages through four cells: laps and credits both turn.
+template <Weakening weakening>
+struct CellRing : rl::test_suite<CellRing<weakening>, 2> {
+    using Policy = ModelAtomics<weakening>;
+    static constexpr std::uint32_t messages = 6;
+    sync::BasicSpscCells<Policy, 4, 1> ring;
+
+    void thread(unsigned index)
+    {
+        for (std::uint32_t number = 0; number < messages;) {
+            auto* const cell = index == 0 ? ring.reserve() : ring.peek();
+            if (cell == nullptr) {
+                Policy::pause(0);
+                continue;
+            }
+            if (index == 0) {
+                cell->words[0] = number;
+                ring.publish(cell, static_cast<std::uint8_t>(number));
+            } else {
+                require(cell->kind() == number, "kinds are in order");
+                require(cell->words[0] == number, "payload belongs to its cell");
+                ring.consume();
+            }
+            ++number;
+        }
+    }
+};
+
+/// Pieces of one granule in a byte ring of four; cells carry their ends.
+template <Weakening weakening>
+struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
+    using Policy = ModelAtomics<weakening>;
+    static constexpr std::uint32_t messages = 6;
+    static constexpr std::uint64_t granule = sync::BasicSpscBytes<Policy>::granule_bytes;
+    sync::BasicSpscCells<Policy, 8, 1> cells;
+    sync::BasicSpscBytes<Policy> bytes;
+    ModelPlain<std::uint32_t> granules[4];
+
+    ModelPlain<std::uint32_t>& at(std::uint64_t position)
+    {
+        return granules[position % (4 * granule) / granule];
+    }
+    void before() { bytes.open(4 * granule); }
+    void thread(unsigned index)
+    {
+        for (std::uint32_t number = 0; number < messages;) {
+            auto* const cell = index == 0 ? cells.reserve() : cells.peek();
+            sync::ByteReservation piece{};
+            if (cell == nullptr || (index == 0 && !bytes.reserve(granule, &piece))) {
+                Policy::pause(0);
+                continue;
+            }
+            if (index == 0) {
+                at(piece.begin) = number;
+                cell->words[0] = static_cast<std::uint32_t>(piece.end);
+                cells.publish(cell, 1);
+            } else {
+                const std::uint64_t end = cell->words[0];
+                require(at(bytes.begin_of(end, granule)) == number, "bytes belong to their cell");
+                bytes.release(end);
+                cells.consume();
+            }
+            ++number;
+        }
+    }
+};
+
+/// Three processes and the lock: exclusion, and nobody sleeps for ever.
+template <Weakening weakening>
+struct Lock : rl::test_suite<Lock<weakening>, 3> {
+    sync::BasicHolderLock<ModelAtomics<weakening>> lock;
+    ModelPlain<int> counter;
+
+    void thread(unsigned index)
+    {
+        require(lock.lock(index), "locked");
+        require(lock.holder() == static_cast<int>(index), "the lock names its holder");
+        counter = counter + 1;
+        lock.unlock();
+    }
+    void after()
+    {
+        require(counter == 3, "all were inside");
+        require(lock.holder() == -1, "free at the end");
+    }
+};
+
+}  // namespace
+}  // namespace headway::model
+
+int main()
+{
+    using namespace headway::model;
+    constexpr auto strong = Weakening::none;
+    constexpr auto no_release = Weakening::no_release;
+    constexpr Search bounded{Search::Kind::bounded, 3};
+    bool right = true;
+    right &= holds<PushList<strong>>("push list", bounded);
+    right &= holds<CellRing<strong>>("cell ring", bounded);
+    right &= holds<ByteRing<strong>>("byte ring", bounded);
+    right &= holds<Lock<strong>>("lock that names its holder", bounded);
+    right &= is_refuted<PushList<no_release>>("push list without release", bounded);
+    right &= is_refuted<CellRing<no_release>>("cell ring without release", bounded);
+    right &= is_refuted<ByteRing<no_release>>("byte ring without release", bounded);
+    right &= is_refuted<Lock<no_release>>("lock without release", bounded);
+    return right ? 0 : 1;
+}
