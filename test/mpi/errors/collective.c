@@ -109,7 +109,8 @@ static void plain_rows(struct check *t, int64_t *out, int64_t *in) {
 static void wrong_op_for_type(struct check *t, int64_t *out, int64_t *in) {
     const struct { MPI_Op op; MPI_Datatype type; const char *what; } rows[] = {
         {MPI_BAND, MPI_DOUBLE, "BAND of doubles"}, {MPI_BXOR, MPI_FLOAT, "BXOR of floats"},
-        {MPI_LAND, MPI_DOUBLE, "LAND of doubles"}, {MPI_MAX, MPI_C_DOUBLE_COMPLEX, "MAX of complex"},
+        {MPI_LAND, MPI_DOUBLE, "LAND of doubles"},
+        {MPI_MAX, MPI_C_DOUBLE_COMPLEX, "MAX of complex"},
         {MPI_MIN, MPI_C_BOOL, "MIN of bool"}, {MPI_SUM, MPI_C_BOOL, "SUM of bool"},
         {MPI_SUM, MPI_BYTE, "SUM of bytes"}, {MPI_MAX, MPI_BYTE, "MAX of bytes"},
         {MPI_SUM, MPI_CHAR, "SUM of characters"}, {MPI_SUM, MPI_WCHAR, "SUM of wide characters"},

@@ -18,9 +18,11 @@ static void null_results(struct check *t) {
     REFUSED_UNSAFE(t, MPI_Testany(1, NULL, &index, &flag, &status), MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Testany(1, &none, NULL, &flag, &status), MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Testany(1, &none, &index, NULL, &status), MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Waitsome(1, NULL, &index, indices, &status), MPI_ERR_ARG, MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Waitsome(1, NULL, &index, indices, &status),
+                   MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Waitsome(1, &none, NULL, indices, &status), MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Testsome(1, NULL, &index, indices, &status), MPI_ERR_ARG, MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Testsome(1, NULL, &index, indices, &status),
+                   MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Testsome(1, &none, NULL, indices, &status), MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Request_free(NULL), MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED(t, MPI_Request_free(&none), MPI_ERR_REQUEST);
@@ -34,8 +36,10 @@ static void negative_counts(struct check *t) {
     REFUSED_UNSAFE(t, MPI_Testall(-1, &none, &flag, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Waitany(-1, &none, &index, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Testany(-1, &none, &index, &flag, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Waitsome(-1, &none, &index, indices, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Testsome(-1, &none, &index, indices, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
+    REFUSED_UNSAFE(t, MPI_Waitsome(-1, &none, &index, indices, &status),
+                   MPI_ERR_COUNT, MPI_ERR_ARG);
+    REFUSED_UNSAFE(t, MPI_Testsome(-1, &none, &index, indices, &status),
+                   MPI_ERR_COUNT, MPI_ERR_ARG);
 }
 
 static void refused_everywhere(struct check *t, MPI_Request bad, const char *what) {
