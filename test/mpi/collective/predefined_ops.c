@@ -47,7 +47,8 @@ static MPI_Op op_of(int op) {
 
 static int type_rows(struct type_row *rows) {
     const struct type_row table[] = {
-        ROW(MPI_SIGNED_CHAR, integer, as_signed, 1), ROW(MPI_UNSIGNED_CHAR, integer, as_unsigned, 1),
+        ROW(MPI_SIGNED_CHAR, integer, as_signed, 1),
+        ROW(MPI_UNSIGNED_CHAR, integer, as_unsigned, 1),
         ROW(MPI_SHORT, integer, as_signed, 2), ROW(MPI_UNSIGNED_SHORT, integer, as_unsigned, 2),
         ROW(MPI_INT, integer, as_signed, 4), ROW(MPI_UNSIGNED, integer, as_unsigned, 4),
         ROW(MPI_LONG, integer, as_signed, sizeof(long)),

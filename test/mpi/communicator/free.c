@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comm_free with operations under way: the handle is gone at once, what was started completes
+// (MPI 5.0, 7.4.3), and a later communicator does not see what belonged to the freed one.
+#include "../check.h"
+
+enum { large_bytes = 300001, small_count = 20 };
+
+static void pending_messages(struct check *t, int bytes) {
+    const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
+    unsigned char *out = check_memory((size_t)bytes), *in = check_memory((size_t)bytes);
+    MPI_Request requests[2];
+    MPI_Status status;
+    MPI_Comm comm;
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    check_fill(out, (size_t)bytes, (uint64_t)t->rank + 9);
+    CHECK_CALL(t, MPI_Irecv(in, bytes, MPI_BYTE, from, 1, comm, &requests[0]));
+    CHECK_CALL(t, MPI_Isend(out, bytes, MPI_BYTE, to, 1, comm, &requests[1]));
+    CHECK_CALL(t, MPI_Comm_free(&comm));
+    CHECK(t, comm == MPI_COMM_NULL);
+    CHECK_CALL(t, MPI_Wait(&requests[0], &status));
+    CHECK_CALL(t, MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    CHECK_INT(t, status.MPI_SOURCE, from);
+    CHECK_PATTERN(t, in, (size_t)bytes, (uint64_t)from + 9);
+    free(in);
+    free(out);
+}
+
+static void pending_collectives(struct check *t) {
+    MPI_Comm comm;
+    MPI_Request requests[3];
+    int out[500], in[500], value = t->rank == 0 ? 99 : -1;
+    CHECK_CALL(t, MPI_Comm_split(MPI_COMM_WORLD, 0, -t->rank, &comm));
+    for (int i = 0; i < 500; ++i) out[i] = t->rank + i;
+    CHECK_CALL(t, MPI_Iallreduce(out, in, 500, MPI_INT, MPI_MAX, comm, &requests[0]));
+    CHECK_CALL(t, MPI_Ibcast(&value, 1, MPI_INT, t->size - 1, comm, &requests[1]));
+    CHECK_CALL(t, MPI_Ibarrier(comm, &requests[2]));
+    CHECK_CALL(t, MPI_Comm_free(&comm));
+    CHECK_CALL(t, MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 500; ++i) CHECK_INT(t, in[i], t->size - 1 + i);
+    CHECK_INT(t, value, 99);
+}
+
+// Ranks free at different moments and go on with the next communicator meanwhile.
+static void uneven(struct check *t) {
+    for (int i = 0; i < 60; ++i) {
+        const int to = (t->rank + 1) % t->size;
+        MPI_Comm old, next;
+        MPI_Request sent[small_count], late;
+        int out[small_count], got = -1, last = -1;
+        CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &old));
+        CHECK_CALL(t, MPI_Irecv(&last, 1, MPI_INT, MPI_ANY_SOURCE, 8, old, &late));
+        for (int k = 0; k < small_count; ++k) {
+            out[k] = i * small_count + k;
+            CHECK_CALL(t, MPI_Isend(&out[k], 1, MPI_INT, to, 8, old, &sent[k]));
+        }
+        for (int k = 1; k < small_count; ++k) {
+            CHECK_CALL(t, MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 8, old, MPI_STATUS_IGNORE));
+            CHECK_INT(t, got, i * small_count + k);
+        }
+        CHECK_CALL(t, MPI_Comm_free(&old));
+        CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &next));
+        CHECK_CALL(t, MPI_Sendrecv(&i, 1, MPI_INT, to, 8, &got, 1, MPI_INT, MPI_ANY_SOURCE, 8,
+                                   next, MPI_STATUS_IGNORE));
+        CHECK_INT(t, got, i);
+        CHECK_CALL(t, MPI_Wait(&late, MPI_STATUS_IGNORE));
+        CHECK_INT(t, last, i * small_count);
+        CHECK_CALL(t, MPI_Waitall(small_count, sent, MPI_STATUSES_IGNORE));
+        CHECK_CALL(t, MPI_Comm_free(&next));
+    }
+}
+
+// A group outlives its communicator.
+static void group_stays(struct check *t) {
+    MPI_Comm comm;
+    MPI_Group group;
+    int size = -1, rank = -1;
+    CHECK_CALL(t, MPI_Comm_split(MPI_COMM_WORLD, 0, -t->rank, &comm));
+    CHECK_CALL(t, MPI_Comm_group(comm, &group));
+    CHECK_CALL(t, MPI_Comm_free(&comm));
+    CHECK_CALL(t, MPI_Group_size(group, &size));
+    CHECK_CALL(t, MPI_Group_rank(group, &rank));
+    CHECK_INT(t, size, t->size);
+    CHECK_INT(t, rank, t->size - 1 - t->rank);
+    CHECK_CALL(t, MPI_Group_free(&group));
+}
+
+static int test_main(void) {
+    struct check t = check_start("free");
+    pending_messages(&t, 1);
+    pending_messages(&t, 8193);
+    pending_messages(&t, large_bytes);
+    pending_collectives(&t);
+    uneven(&t);
+    group_stays(&t);
+    return check_finish(&t);
+}
