@@ -15,7 +15,9 @@ int Get_address(Call& /*call*/, const void* location, MPI_Aint* address)
 
 int Type_size(Call& /*call*/, MPI_Datatype datatype, MPI_Count* size)
 {
-    *size = object::find_datatype(datatype)->size_bytes;
+    // Types of languages or formats that this platform lacks have a handle and no size.
+    const object::Datatype* type = object::find_datatype(datatype);
+    *size = type != nullptr ? type->size_bytes : MPI_Count{MPI_UNDEFINED};
     return MPI_SUCCESS;
 }
 

@@ -40,7 +40,9 @@ int Driver::take_frames()
     while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
         const std::uint32_t sender = rank_.inbound.current_sender();
         node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, sender);
-        rank_.inbound.release();
+        if (rank_.inbound.release()) [[unlikely]] {
+            node_.rank_state(sender).ownership.notify_parked();
+        }
         ++taken;
     }
     transport::self::Endpoint own{&rank_.loopback, &allocator()};

@@ -47,10 +47,11 @@ class Inbound {
         return false;
     }
 
-    void release() noexcept
+    /// Gives the polled frame back. True: its sender waits for room (see Lane::consume).
+    bool release() noexcept
     {
-        current_->consume();
         cursor_ = current_->next_inbound;
+        return current_->consume();
     }
 
     /// Rank whose frame the last poll returned.
@@ -77,7 +78,7 @@ struct Endpoint {
         return outbound->post(kind, header, payload, bytes);
     }
     bool poll(Frame& frame) noexcept { return inbound->poll(frame); }
-    void release() noexcept { inbound->release(); }
+    void release() noexcept { (void)inbound->release(); }
 };
 
 static_assert(Transport<Endpoint>);

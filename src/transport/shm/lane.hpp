@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "platform/atomic.hpp"
 #include "sync/spsc_bytes.hpp"
 #include "sync/spsc_cells.hpp"
 #include "transport/frame.hpp"
@@ -43,8 +44,23 @@ struct Lane {
         payloads.open(lane_payload_bytes);
     }
 
-    /// Thread rule: the sender's executor. done, or retry_lane_full with nothing changed.
+    /// Thread rule: the sender's executor. done, or retry_lane_full with nothing changed; then the
+    /// receiver's consume() says that the sender is to be told when there is room.
     base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+                      std::size_t payload_bytes) noexcept
+    {
+        base::Status status = try_post(kind, header, payload, payload_bytes);
+        if (status != base::Status::done) [[unlikely]] {
+            // (3) sequentially consistent, pairs with (4): either this second try sees the room
+            // that the receiver gave back, or the receiver sees that somebody waits for it.
+            is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
+            sync_fence();
+            status = try_post(kind, header, payload, payload_bytes);
+        }
+        return status;
+    }
+
+    base::Status try_post(FrameKind kind, const FrameHeader& header, const void* payload,
                       std::size_t payload_bytes) noexcept
     {
         sync::Cell* cell = cells.reserve();
@@ -82,24 +98,41 @@ struct Lane {
         return true;
     }
 
-    /// Gives the peeked frame back. Requires a successful peek.
-    void consume() noexcept
+    /// Gives the peeked frame back. True: the sender waits for room and must be woken if it
+    /// sleeps. Requires a successful peek.
+    bool consume() noexcept
     {
         const auto* content = static_cast<const CellContent*>(cells.peek()->payload());
-        if (content->payload_bytes > inline_bytes_max) {
+        const bool is_beside = content->payload_bytes > inline_bytes_max;
+        if (is_beside) {
             payloads.release(end_of(content));
         }
         cells.consume();
+        // Room goes back to the sender with every quarter of a ring; only then it can matter.
+        if (!is_beside && cells.taken() % (lane_cells / 4) != 0) [[likely]] {
+            return false;
+        }
+        sync_fence();  // (4) sequentially consistent, pairs with (3)
+        // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as well.
+        if (is_starving.load(std::memory_order_relaxed) == 0) {
+            return false;
+        }
+        is_starving.store(0, std::memory_order_relaxed);
+        return true;
     }
 
     // Written by the receiver's list when the sender joins it, read by the receiver.
     Lane* next_inbound = nullptr;
     // Written by open(), read by the receiver.
     std::uint32_t sender = 0;
+    // Set by the sender when it finds no room, cleared by the receiver that tells it.
+    std::atomic<std::uint32_t> is_starving{0};
     sync::SpscCells<lane_cells> cells;
     sync::SpscBytes payloads;  // its bytes follow the Lane in memory
 
   private:
+    static void sync_fence() noexcept { platform::RealAtomics::fence_full(); }
+
     bool post_beside(CellContent* content, const void* payload, std::size_t payload_bytes) noexcept
     {
         sync::ByteReservation piece{};
