@@ -152,7 +152,8 @@ base::Result<Child> start_child(const ChildPlan& plan)
     const auto give_up = [&](const std::string& what) -> base::Failure {
         const int error = errno;
         close_all({out.reader, out.writer, err.reader, err.writer, news.reader, news.writer});
-        return {what + ": " + std::strerror(error)};
+        return {what + ": " + std::strerror(error) +
+                (error == EMFILE ? "; mpiexec needs 3 for each rank, so raise ulimit -n" : "")};
     };
     if (!open_pipe(out) || !open_pipe(err) || !open_pipe(news)) {
         return give_up("cannot make pipes for a rank");
