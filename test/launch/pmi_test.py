@@ -16,7 +16,7 @@ BOOT = ("boot", "pmi1", "pmi1_connection", "pmi1_line", "single")
 
 
 def find_hydras() -> list[str]:
-    """Each mpiexec.hydra: named by HEADWAY_HYDRA, on PATH, beside this Python, of fetched rivals."""
+    """Each mpiexec.hydra: named by HEADWAY_HYDRA, on PATH, beside Python, of fetched rivals."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headway/rivals"
     candidates = [os.environ.get("HEADWAY_HYDRA"), shutil.which("mpiexec.hydra"),
                   Path(sys.executable).parent / "mpiexec.hydra",
