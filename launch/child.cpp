@@ -116,9 +116,18 @@ Step become_program(const ChildPlan& plan, pid_t parent, int out, int err)
     return Step::program;
 }
 
+std::string describe(int error)
+{
+    std::string text = std::strerror(error);
+    if (error == EMFILE) {
+        text += "; mpiexec needs 3 descriptors a rank, so raise ulimit -n";
+    }
+    return text;
+}
+
 base::Failure explain(const ChildPlan& plan, const Report& report)
 {
-    const std::string why = std::strerror(report.error);
+    const std::string why = describe(report.error);
     const std::string& program = plan.arguments[0];
     switch (report.step) {
         case Step::directory:
@@ -152,7 +161,7 @@ base::Result<Child> start_child(const ChildPlan& plan)
     const auto give_up = [&](const std::string& what) -> base::Failure {
         const int error = errno;
         close_all({out.reader, out.writer, err.reader, err.writer, news.reader, news.writer});
-        return {what + ": " + std::strerror(error)};
+        return {what + ": " + describe(error)};
     };
     if (!open_pipe(out) || !open_pipe(err) || !open_pipe(news)) {
         return give_up("cannot make pipes for a rank");

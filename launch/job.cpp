@@ -124,7 +124,7 @@ base::Outcome Job::start_rank(std::size_t index, const Program& program, const P
 {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        return system_failure("cannot make its PMI connection");
+        return system_failure("cannot make its PMI connection (raise ulimit -n?)");
     }
     ChildPlan plan;
     plan.arguments = program.arguments;

@@ -77,6 +77,12 @@ class Codes(fixture.LaunchTest):
         self.check(127, "rank 0: cannot start in directory '/gone': No such file or directory",
                    "--wdir", "/gone", "true")
 
+    def test_too_few_descriptors(self) -> None:
+        command = f"ulimit -n 60; exec {fixture.mpiexec()} -n 64 {self.talker} pause"
+        done = self.run_job("-c", command, command="sh")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (127, 1))
+        self.assertIn("raise ulimit -n", done.stderr)
+
     def test_program_of_this_directory(self) -> None:
         program = Path(self.folder, "mine")
         program.write_text("#!/bin/sh\n")

@@ -2,6 +2,7 @@
 """What a job that goes well looks like: arguments, environment, folders, input, output, binding."""
 
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -147,6 +148,20 @@ class Run(fixture.LaunchTest):
     def test_runs_tools_like_programs(self) -> None:
         self.assertEqual(self.lines("-n", "2", "env", "A=1", self.talker, "init", "env=A", "fence",
                                     "finalize"), ["A=1", "A=1"])
+
+    def test_runs_debuggers_and_profilers(self) -> None:
+        tools = [("valgrind", "-q", "--error-exitcode=9"),
+                 ("gdb", "-q", "-batch", "-ex", "run", "-ex", "quit", "--args"),
+                 ("perf", "stat", "-e", "task-clock", "-o", str(self.folder / "perf"))]
+        for tool in tools:
+            with self.subTest(tool=tool[0]):
+                if shutil.which(tool[0]) is None:
+                    self.skipTest(f"NOT TESTED: {tool[0]} is not installed")
+                done = self.run_job("-n", "2", *tool, self.talker, "init", "fence", "env=PMI_RANK",
+                                    "finalize")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for rank in (0, 1):
+                    self.assertIn(f"PMI_RANK={rank}\n", done.stdout)
 
     def test_a_program_may_be_started_again_by_a_script(self) -> None:
         script = f"{self.talker} init fence finalize && {self.talker} init fence finalize"
