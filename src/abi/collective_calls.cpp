@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collective calls (MPI-5.0 chapter 6). A blocking call is its non-blocking form and a wait.
+#include <memory>
+#include <utility>
+
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "data/reduce.hpp"
@@ -14,10 +17,10 @@ using object::Communicator;
 using protocol::coll::Collective;
 
 /// Starts what was described and waits for it, or makes a request of it.
-int run(Call& call, Communicator& comm, const CollectiveCall& collective, MPI_Request* request)
+int run(Call& call, Communicator& comm, CollectiveCall collective, MPI_Request* request)
 {
     object::Rank& rank = rank_of(call);
-    engine::Op* op = object::start_collective(rank, comm, collective);
+    engine::Op* op = object::start_collective(rank, comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);
     }
@@ -26,16 +29,19 @@ int run(Call& call, Communicator& comm, const CollectiveCall& collective, MPI_Re
         return MPI_SUCCESS;
     }
     engine::wait_for(rank.driver(), op);
-    const int error = object::error_class_of(op->error);
-    object::end_op(rank, op);
-    return error;
+    return object::end_op(rank, op, MPI_STATUS_IGNORE);
 }
 
 /// Blocks of a call travel as bytes: ranks may name the same bytes by different types.
 bool set_block(Call& call, CollectiveCall& collective, MPI_Count count, MPI_Datatype datatype)
 {
     collective.element_bytes = 1;
-    return size_of(call, count, datatype, &collective.count);
+    if (!size_of(call, count, datatype, &collective.count)) {
+        return false;
+    }
+    collective.count = static_cast<std::uint64_t>(count) *
+                       object::find_datatype(datatype)->extent_bytes;
+    return true;
 }
 
 int barrier(Call& call, Communicator& comm, MPI_Request* request)
@@ -53,7 +59,7 @@ int bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int 
     if (!set_block(call, collective, count, datatype)) {
         return MPI_ERR_COUNT;
     }
-    return run(call, comm, collective, request);
+    return run(call, comm, std::move(collective), request);
 }
 
 /// Finds out what `op` does on `datatype`. The class of what is wrong, else MPI_SUCCESS.
@@ -64,8 +70,7 @@ int set_reduction(Call& call, CollectiveCall& collective, MPI_Datatype datatype,
     auto* user = call.rank().handles->find<object::UserOperator>(op);
     if (user != nullptr) {
         collective.is_commutative = user->is_commutative;
-        collective.reduction.user_op =
-            reinterpret_cast<std::uintptr_t>(object::make_reduction(user, datatype));
+        collective.user = std::make_unique<object::UserReduction>(user, datatype);
         return MPI_SUCCESS;
     }
     const auto predefined = object::find_predefined_operator(op);
@@ -99,7 +104,7 @@ int reduction(Call& call, CollectiveCall& collective, const void* sendbuf, MPI_C
     if (const int error = set_reduction(call, collective, datatype, op); error != MPI_SUCCESS) {
         return error;
     }
-    return run(call, comm, collective, request);
+    return run(call, comm, std::move(collective), request);
 }
 
 int reduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
@@ -142,7 +147,7 @@ int gather(Call& call, const Blocks& blocks, int root, Communicator& comm, MPI_R
     const bool at_root = root == comm.rank();
     const bool counted = at_root ? set_block(call, collective, blocks.recvcount, blocks.recvtype)
                                  : set_block(call, collective, blocks.sendcount, blocks.sendtype);
-    return counted ? run(call, comm, collective, request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
 int scatter(Call& call, const Blocks& blocks, int root, Communicator& comm, MPI_Request* request)
@@ -156,7 +161,7 @@ int scatter(Call& call, const Blocks& blocks, int root, Communicator& comm, MPI_
     const bool at_root = root == comm.rank();
     const bool counted = at_root ? set_block(call, collective, blocks.sendcount, blocks.sendtype)
                                  : set_block(call, collective, blocks.recvcount, blocks.recvtype);
-    return counted ? run(call, comm, collective, request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
 /// Allgather and alltoall: the receive side says the size of a block.
@@ -169,7 +174,7 @@ int exchange(Call& call, Collective kind, const Blocks& blocks, Communicator& co
     collective.send = collective.in_place ? nullptr : blocks.sendbuf;
     collective.receive = blocks.recvbuf;
     const bool counted = set_block(call, collective, blocks.recvcount, blocks.recvtype);
-    return counted ? run(call, comm, collective, request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
 }  // namespace

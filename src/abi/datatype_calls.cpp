@@ -31,8 +31,8 @@ int Type_get_extent(Call& /*call*/, MPI_Datatype datatype, MPI_Count* lb, MPI_Co
 int Get_count(Call& /*call*/, const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count)
 {
     const std::int64_t bytes = object::status_bytes(*status);
-    const std::int64_t extent = object::find_datatype(datatype)->extent_bytes;
-    *count = bytes % extent == 0 ? bytes / extent : MPI_Count{MPI_UNDEFINED};
+    const std::int64_t size = object::find_datatype(datatype)->size_bytes;
+    *count = bytes % size == 0 ? bytes / size : MPI_Count{MPI_UNDEFINED};
     return MPI_SUCCESS;
 }
 
@@ -40,13 +40,13 @@ int Get_elements(Call& /*call*/, const MPI_Status* status, MPI_Datatype datatype
 {
     const object::Datatype& type = *object::find_datatype(datatype);
     const std::int64_t bytes = object::status_bytes(*status);
-    const std::int64_t rest = bytes % type.extent_bytes;
+    const std::int64_t rest = bytes % type.size_bytes;
     if (type.value_bytes == 0) {
-        *count = rest == 0 ? bytes / type.extent_bytes : MPI_Count{MPI_UNDEFINED};
+        *count = rest == 0 ? bytes / type.size_bytes : MPI_Count{MPI_UNDEFINED};
         return MPI_SUCCESS;
     }
     // A pair of which only the value arrived counts one element.
-    *count = bytes / type.extent_bytes * 2 + (rest >= type.value_bytes ? 1 : 0);
+    *count = bytes / type.size_bytes * 2 + (rest >= type.value_bytes ? 1 : 0);
     return MPI_SUCCESS;
 }
 

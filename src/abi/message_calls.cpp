@@ -3,6 +3,7 @@
 #include "abi/message_calls.hpp"
 
 #include "abi_calls.hpp"
+#include "object/packed.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
 #include "protocol/point_to_point.hpp"
@@ -25,9 +26,12 @@ using object::Rank;
 /// A buffer of the caller and the member that it goes to or comes from.
 struct Transfer {
     const void* address = nullptr;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  ///< on the wire
     int peer = MPI_PROC_NULL;
     int tag = 0;
+    /// Set for elements with gaps, which travel packed.
+    const object::Datatype* gapped = nullptr;
+    std::uint64_t count = 0;
 };
 
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
@@ -39,6 +43,11 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     op->header = name_of_sent(comm, transfer.tag);
     op->peer = peer_of(comm, transfer.peer);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
+    if (transfer.gapped != nullptr) {
+        auto* keep = new object::PackedSend(*transfer.gapped, transfer.address, transfer.count);
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
     op->size_bytes = transfer.bytes;
     protocol::start_send(rank.driver(), op, is_synchronous);
     return op;
@@ -52,6 +61,12 @@ Op* begin_receive(Rank& rank, const Communicator& comm, const Transfer& transfer
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
+    if (transfer.gapped != nullptr) {
+        auto* keep = new object::PackedReceive(
+            *transfer.gapped, const_cast<void*>(transfer.address), transfer.count);
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
     op->size_bytes = transfer.bytes;
     protocol::start_receive(rank.driver(), op);
     return op;
@@ -59,7 +74,8 @@ Op* begin_receive(Rank& rank, const Communicator& comm, const Transfer& transfer
 
 bool send_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
 {
-    return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+    return transfer.gapped == nullptr &&
+           protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
                                   transfer.bytes);
 }
@@ -76,9 +92,7 @@ int complete(Call& call, Op* op, MPI_Status* status)
 {
     Rank& rank = rank_of(call);
     engine::wait_for(rank.driver(), op);
-    const int error = object::report(*op, status);
-    rank.driver().destroy_op(op);
-    return error;
+    return object::end_op(rank, op, status);
 }
 
 int send(Call& call, const Transfer& transfer, const Communicator& comm, bool is_synchronous)
@@ -120,16 +134,29 @@ void set_probed_status(MPI_Status* status, protocol::Unexpected& message)
     }
 }
 
+/// False, and the call failed, where the bytes cannot be counted.
+bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
+              int tag, Transfer* transfer)
+{
+    const object::Datatype& type = *object::find_datatype(datatype);
+    transfer->address = buf;
+    transfer->peer = peer;
+    transfer->tag = tag;
+    transfer->count = static_cast<std::uint64_t>(count);
+    if (object::has_gaps(type)) [[unlikely]] {
+        transfer->gapped = &type;
+    }
+    return size_of(call, count, datatype, &transfer->bytes);
+}
+
 /// Reads as an error class or the class of a failed size.
 template <typename Use>
 int with_transfer(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
                   int tag, Use&& use)
 {
-    Transfer transfer{buf, 0, peer, tag};
-    if (!size_of(call, count, datatype, &transfer.bytes)) {
-        return MPI_ERR_COUNT;
-    }
-    return use(transfer);
+    Transfer transfer;
+    return describe(call, buf, count, datatype, peer, tag, &transfer) ? use(transfer)
+                                                                     : MPI_ERR_COUNT;
 }
 
 }  // namespace
@@ -223,10 +250,10 @@ int Sendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
              int recvtag, Communicator* comm, MPI_Status* status)
 {
     Rank& rank = rank_of(call);
-    Transfer out{sendbuf, 0, dest, sendtag};
-    Transfer in{recvbuf, 0, source, recvtag};
-    if (!size_of(call, sendcount, sendtype, &out.bytes) ||
-        !size_of(call, recvcount, recvtype, &in.bytes)) {
+    Transfer out;
+    Transfer in;
+    if (!describe(call, sendbuf, sendcount, sendtype, dest, sendtag, &out) ||
+        !describe(call, recvbuf, recvcount, recvtype, source, recvtag, &in)) {
         return MPI_ERR_COUNT;
     }
     Op* receive = nullptr;

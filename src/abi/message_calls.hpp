@@ -18,14 +18,14 @@ inline object::Rank& rank_of(Call& call) noexcept
     return object::as_rank(call.rank());
 }
 
-/// Bytes of `count` elements. False, and the call failed, where they cannot be counted.
+/// Bytes of `count` elements on the wire, where gaps of an element do not travel. False, and the call failed, where they cannot be counted.
 /// Requires a checked datatype.
 inline bool size_of(Call& call, MPI_Count count, MPI_Datatype datatype, std::uint64_t* bytes)
 {
-    const std::uint64_t extent = object::find_datatype(datatype)->extent_bytes;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), extent, bytes)) [[unlikely]] {
+    const std::uint64_t size = object::find_datatype(datatype)->size_bytes;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), size, bytes)) [[unlikely]] {
         call.fail(MPI_ERR_COUNT, "count %lld of %llu-byte elements is more than 2^64 bytes",
-                  static_cast<long long>(count), static_cast<unsigned long long>(extent));
+                  static_cast<long long>(count), static_cast<unsigned long long>(size));
         return false;
     }
     return true;

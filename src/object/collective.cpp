@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/wait.hpp"
 
@@ -50,7 +51,7 @@ bool wait_and_free(Rank& rank, engine::Op* op)
 
 }  // namespace
 
-engine::Op* start_collective(Rank& rank, Communicator& communicator, const CollectiveCall& call)
+engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
     const protocol::coll::Shape shape{communicator.scope().size, call.count * call.element_bytes,
                                       call.is_commutative};
@@ -59,6 +60,9 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, const Colle
     if (stored == nullptr) {
         return nullptr;
     }
+    if (call.user != nullptr) {
+        call.reduction.user_op = reinterpret_cast<std::uintptr_t>(call.user.get());
+    }
     const engine::GraphArguments arguments{.send = call.send,
                                            .receive = call.receive,
                                            .count = call.count,
@@ -66,8 +70,8 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, const Colle
                                            .reduction = call.reduction};
     engine::Op* op =
         engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
-    if (op != nullptr) {
-        op->owner_keep = call.reduction.user_op;
+    if (op != nullptr && call.user != nullptr) {
+        set_keep(*op, call.user.release());
     }
     return op;
 }
@@ -85,7 +89,7 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
     call.receive = bytes;
     call.count = size;
     call.root = root;
-    return wait_and_free(rank, start_collective(rank, communicator, call));
+    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
 }
 
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
@@ -96,19 +100,40 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.send = own;
     call.receive = all;
     call.count = size;
-    return wait_and_free(rank, start_collective(rank, communicator, call));
+    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
 }
 
-UserReduction* make_reduction(UserOperator* op, MPI_Datatype datatype)
+UserReduction::UserReduction(UserOperator* op, MPI_Datatype datatype) : op_(op), datatype_(datatype)
 {
-    ++op->references;
-    return new UserReduction{op, datatype};
+    ++op_->references;
 }
 
-void release_reduction(UserReduction* reduction)
+UserReduction::~UserReduction()
 {
-    drop_operator(reduction->op);
-    delete reduction;
+    drop_operator(op_);
+}
+
+void UserReduction::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
+
+void UserReduction::apply(const void* in, void* inout, std::uint64_t count) const
+{
+    MPI_Datatype datatype = datatype_;
+    if (op_->wide != nullptr) {
+        auto elements = static_cast<MPI_Count>(count);
+        op_->wide(const_cast<void*>(in), inout, &elements, &datatype);
+        return;
+    }
+    const Datatype* type = find_datatype(datatype);
+    // A user function of the narrow kind takes its vector in pieces that an int can count.
+    constexpr std::uint64_t piece_max = std::numeric_limits<int>::max();
+    for (std::uint64_t done = 0; done < count;) {
+        const std::uint64_t piece = std::min(piece_max, count - done);
+        auto elements = static_cast<int>(piece);
+        const std::uint64_t offset = done * type->extent_bytes;
+        op_->narrow(static_cast<char*>(const_cast<void*>(in)) + offset,
+                    static_cast<char*>(inout) + offset, &elements, &datatype);
+        done += piece;
+    }
 }
 
 void drop_operator(UserOperator* op)
@@ -121,24 +146,7 @@ void drop_operator(UserOperator* op)
 bool run_user_reduction(engine::Driver& /*driver*/, std::uint64_t user_op, const void* in,
                         void* inout, std::uint64_t count)
 {
-    const auto& reduction = *reinterpret_cast<const UserReduction*>(user_op);
-    MPI_Datatype datatype = reduction.datatype;
-    if (reduction.op->wide != nullptr) {
-        auto elements = static_cast<MPI_Count>(count);
-        reduction.op->wide(const_cast<void*>(in), inout, &elements, &datatype);
-        return true;
-    }
-    const Datatype* type = find_datatype(datatype);
-    // A user function of the narrow kind takes its vector in pieces that an int can count.
-    constexpr std::uint64_t piece_max = std::numeric_limits<int>::max();
-    for (std::uint64_t done = 0; done < count;) {
-        const std::uint64_t piece = std::min(piece_max, count - done);
-        auto elements = static_cast<int>(piece);
-        const std::uint64_t offset = done * type->extent_bytes;
-        reduction.op->narrow(static_cast<char*>(const_cast<void*>(in)) + offset,
-                             static_cast<char*>(inout) + offset, &elements, &datatype);
-        done += piece;
-    }
+    reinterpret_cast<const UserReduction*>(user_op)->apply(in, inout, count);
     return true;
 }
 

@@ -2,15 +2,33 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "engine/graph_engine.hpp"
 #include "object/communicator.hpp"
 #include "object/datatype.hpp"
+#include "object/op_keep.hpp"
 #include "object/operator.hpp"
 #include "object/rank.hpp"
 #include "protocol/coll/select.hpp"
 
 namespace headway::object {
+
+/// What a run of a user-defined operator needs: the graph engine hands it back for every step.
+/// Holds a reference on the operator: it may be freed while a collective uses it.
+class UserReduction final : public OpKeep {
+  public:
+    UserReduction(UserOperator* op, MPI_Datatype datatype);
+    ~UserReduction() override;
+
+    void finish(Rank& rank, engine::Op& op) override;
+    /// inout = in (op) inout.
+    void apply(const void* in, void* inout, std::uint64_t count) const;
+
+  private:
+    UserOperator* op_;
+    MPI_Datatype datatype_;
+};
 
 /// One call of a collective, already checked.
 struct CollectiveCall {
@@ -22,14 +40,16 @@ struct CollectiveCall {
     std::uint64_t element_bytes = 1;
     std::uint32_t root = 0;
     bool in_place = false;
-    /// Reductions only. `user_op` is a UserReduction, released with the op (end_op).
+    /// Reductions only.
     engine::Reduction reduction;
+    /// Of a user-defined operator; goes over to the op if the call can be started.
+    std::unique_ptr<UserReduction> user;
     bool is_commutative = true;
 };
 
 /// Starts it: chooses the algorithm, finds or builds its graph, runs it. Null: the node heap is
 /// exhausted and nothing was started.
-engine::Op* start_collective(Rank& rank, Communicator& communicator, const CollectiveCall& call);
+engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
 
 /// MPI_Ibarrier.
 engine::Op* start_barrier(Rank& rank, Communicator& communicator);
@@ -40,17 +60,6 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
                  std::uint32_t root);
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
                      std::uint64_t size);
-
-/// What a run of a user-defined operator needs: the graph engine hands it back for every step.
-/// Private to the rank's process; lives as long as the op of its collective.
-struct UserReduction {
-    UserOperator* op = nullptr;
-    MPI_Datatype datatype = MPI_DATATYPE_NULL;
-};
-
-/// Takes and drops a reference on the operator: it may be freed while a collective uses it.
-UserReduction* make_reduction(UserOperator* op, MPI_Datatype datatype);
-void release_reduction(UserReduction* reduction);
 
 /// Drops a reference; the last one destroys the operator.
 void drop_operator(UserOperator* op);

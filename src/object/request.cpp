@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/request.hpp"
 
+#include <memory>
+
 #include "engine/wait.hpp"
-#include "object/collective.hpp"
+#include "object/op_keep.hpp"
 #include "object/status.hpp"
 
 namespace headway::object {
@@ -60,24 +62,27 @@ int report(const engine::Op& op, MPI_Status* status) noexcept
     return error_class_of(op.error);
 }
 
-void end_op(Rank& rank, engine::Op* op)
+int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
-    if (op->owner_keep != 0) {
-        release_reduction(reinterpret_cast<UserReduction*>(op->owner_keep));
+    const std::unique_ptr<OpKeep> keep(keep_of(*op));
+    if (keep != nullptr) {
+        keep->finish(rank, *op);
     }
+    const int error = report(*op, status);
     rank.driver().destroy_op(op);
+    return error;
 }
 
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
 {
-    const int error = report(*op, status);
     rank.pool().release(*request);
     *request = MPI_REQUEST_NULL;
-    if (op != rank.done_op()) {
-        Communicator* communicator = communicator_of(*op);
-        end_op(rank, op);
-        communicator->drop_reference();
+    if (op == rank.done_op()) {
+        return report(*op, status);
     }
+    Communicator* communicator = communicator_of(*op);
+    const int error = end_op(rank, op, status);
+    communicator->drop_reference();
     return error;
 }
 
@@ -88,7 +93,14 @@ void free_request(Rank& rank, MPI_Request* request, engine::Op* op)
     if (op != rank.done_op()) {
         // Messages do not look at the communicator any more; collectives cannot be freed early.
         Communicator* communicator = communicator_of(*op);
-        rank.driver().abandon_op(op);
+        if (keep_of(*op) != nullptr) {
+            // What is kept needs its owner at the end.
+            engine::wait_for(rank.driver(), op);
+            (void)end_op(rank, op, MPI_STATUS_IGNORE);
+        }
+        else {
+            rank.driver().abandon_op(op);
+        }
         communicator->drop_reference();
     }
 }

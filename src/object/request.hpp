@@ -32,8 +32,8 @@ inline Communicator* communicator_of(const engine::Op& op) noexcept
 /// Requires: complete.
 int report(const engine::Op& op, MPI_Status* status) noexcept;
 
-/// Frees a complete op and what was kept for it.
-void end_op(Rank& rank, engine::Op* op);
+/// Lets what is kept with a complete op do its last step, report()s, and frees both.
+int end_op(Rank& rank, engine::Op* op, MPI_Status* status);
 
 /// report(), then frees op and request and sets the handle to null. Requires: complete.
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status);
