@@ -291,6 +291,25 @@ constexpr Subject subjects[] = {
 INSTANTIATE_TEST_SUITE_P(All, CollTest, testing::ValuesIn(subjects),
                          [](const auto& each) { return std::string(each.param.name); });
 
+// MPI-5.0 section 6.3: nobody leaves a barrier before everybody has entered it.
+TEST(CollBarrier, NobodyLeavesBeforeTheLastEnters)
+{
+    for (std::uint32_t size = 2; size <= 33; ++size) {
+        for (std::uint32_t late = 0; late < size; ++late) {
+            std::vector<Graph> all;
+            for (std::uint32_t rank = 0; rank < size; ++rank) {
+                all.push_back(barrier_dissemination({rank, size, false}));
+            }
+            SymbolicRun run(std::move(all), 0, size);
+            run.run_without(late);
+            for (std::uint32_t rank = 0; rank < size; ++rank) {
+                ASSERT_FALSE(rank != late && run.is_complete(rank))
+                    << "rank " << rank << " of " << size << " left without " << late;
+            }
+        }
+    }
+}
+
 TEST(CollSelect, EveryChoiceFitsItsCollective)
 {
     for (const std::uint32_t size : {1U, 2U, 3U, 8U}) {
