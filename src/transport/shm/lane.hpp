@@ -69,7 +69,9 @@ struct Lane {
         }
         auto* content = static_cast<CellContent*>(cell->payload());
         if (payload_bytes <= inline_bytes_max) {
-            std::memcpy(content->inline_payload, payload, payload_bytes);
+            if (payload_bytes != 0) {  // an empty payload may have no address
+                std::memcpy(content->inline_payload, payload, payload_bytes);
+            }
         }
         else if (!post_beside(content, payload, payload_bytes)) {
             return base::Status::retry_lane_full;
