@@ -286,6 +286,11 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
         }
     }
     run_ready(driver, run);
+    // Steps that ended while they were started have made others ready, and the caller's next look
+    // at this rank may be far away: another thread of the rank may sleep for both.
+    if (!driver.rank().fired.is_empty()) {
+        run_fired_nodes(driver);
+    }
     return completion;
 }
 

@@ -188,30 +188,47 @@ TEST(Wait, ThreadsOfARankWakeForTheirOwnOps)
     }
 }
 
-// A thread that does not wait, but looks in by MPI_Test, may take the message that another sleeps
-// for.
-TEST(Wait, WhatAnotherThreadTakesInWakesAThreadThatWaitsForNoOp)
+// A collective that one thread starts goes on while another thread of the rank sleeps.
+TEST(Wait, WhatACollectiveCanDoNextWakesAnotherThread)
 {
-    InProcessNode node(2);
-    RankLock& lock = node.lock(1);
+    config::Knobs knobs;
+    InProcessNode node(2, knobs);
+    RankLock& lock = node.lock(0);
     lock.enable();
-    const transport::FrameHeader wanted{.context = 0, .source = 0, .tag = 6};
-    std::thread prober([&] {
+    std::uint32_t got = 0;
+    Op* receive = node.start_receive(0, 1, 6, &got, sizeof got);
+    // The message is here before its receive, so the graph's first node is over when it starts.
+    Graph graphs[2];
+    std::uint32_t words[2][2] = {{0, 0}, {5, 0}};
+    const Extent first{Space::receive, 0, 1};
+    const Extent second{Space::receive, 1, 1};
+    const auto arrived = graphs[0].receive(1, 0, first);
+    graphs[0].order(arrived, graphs[0].send(1, 1, first));
+    graphs[1].send(0, 0, first);
+    graphs[1].receive(0, 1, second);
+    Op* ops[2];
+    GraphTemplate* stored[2];
+    for (std::uint32_t rank : {1U, 0U}) {
+        stored[rank] = store_graph(node.driver(rank).allocator(), graphs[rank]);
+    }
+    ops[1] = start_graph(node.driver(1), *stored[1], node.world(1),
+                         {nullptr, words[1], 1, 4, {}});
+    std::thread sleeper([&] {
         lock.lock();
-        wait_until(node.driver(1),
-                   [&] { return protocol::probe(node.driver(1), wanted) != nullptr; });
+        wait_for(node.driver(0), receive);
         lock.unlock();
     });
-    until_parked(node, 1);
-    const std::uint32_t sent = 1;
-    lock.lock();  // the prober, woken by the message, stands before the door
-    Op* send = node.start_send(0, 1, 6, &sent, 4);
-    while (protocol::probe(node.driver(1), wanted) == nullptr) {
-        node.driver(1).progress();
-    }
+    until_parked(node, 0);
+    lock.lock();
+    ops[0] = start_graph(node.driver(0), *stored[0], node.world(0),
+                         {nullptr, words[0], 1, 4, {}});
     lock.unlock();
-    prober.join();
-    node.driver(0).destroy_op(send);
+    wait_for(node.driver(1), ops[1]);
+    EXPECT_EQ(words[1][1], 5U);
+    const std::uint32_t sent = 9;
+    (void)node.start_send(1, 0, 6, &sent, sizeof sent);
+    sleeper.join();
+    EXPECT_EQ(got, sent);
 }
 
 }  // namespace
