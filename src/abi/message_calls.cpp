@@ -130,7 +130,7 @@ void set_probed_status(MPI_Status* status, protocol::Unexpected& message)
 {
     if (status != MPI_STATUS_IGNORE) {
         object::fill_status(*status, message.header.source, message.header.tag,
-                            static_cast<std::int64_t>(message.message_bytes()));
+                            static_cast<std::int64_t>(message.message_bytes));
     }
 }
 
