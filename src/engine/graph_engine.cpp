@@ -103,13 +103,8 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
 /// Short messages leave without an op. False: the node needs one.
 bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t bytes = run->layout.size_bytes(node.source);
-    if (bytes > driver.node().knobs.eager_limit) {
-        return false;
-    }
-    return driver.try_post(run->scope->peer(node.peer), transport::FrameKind::eager,
-                           message_name(*run, node), run->address(node.source),
-                           bytes) == base::Status::done;
+    return driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
+                                 run->address(node.source), run->layout.size_bytes(node.source));
 }
 
 /// False: the heap is exhausted, try again later.

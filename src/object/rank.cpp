@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "object/buffer.hpp"
 #include "object/process.hpp"
 #include "protocol/point_to_point.hpp"
 

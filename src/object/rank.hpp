@@ -14,6 +14,7 @@
 namespace headway::object {
 
 class Process;
+class SendBuffer;
 
 /// An MPI rank: what of it is private to its process. Its progress state lies in the node heap.
 /// Thread rule: the rank's threads, one at a time (its lock sees to that).
@@ -37,6 +38,9 @@ class Rank : public RankAccess {
     /// A completed op that all requests of sends already done share: no op is made for them.
     engine::Op* done_op() noexcept { return done_op_; }
 
+    /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
+    std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
+
     /// A context id for a communicator that this rank leads; 0: too many are alive.
     std::uint32_t acquire_context();
     void release_context(std::uint32_t context);
@@ -52,6 +56,7 @@ class Rank : public RankAccess {
     std::unique_ptr<engine::Driver> driver_;
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;
+    std::unique_ptr<SendBuffer> send_buffer_;
     engine::Op* done_op_ = nullptr;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
