@@ -113,8 +113,8 @@ bool Driver::post_eager_op(Op* op)
     return true;
 }
 
-/// False: no room. Requires: `op` is in no list. Once the frame is posted, an op that is not ours to
-/// complete belongs to its receiver and may be gone.
+/// False: no room. Requires: `op` is in no list. Once the frame is posted, an op that is not ours
+/// to complete belongs to its receiver and may be gone.
 bool Driver::post_op(Op* op)
 {
     if (op->frame_kind == transport::FrameKind::eager) {

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "engine/driver.hpp"
 #include "object/communicator.hpp"
@@ -41,6 +42,9 @@ class Rank : public RankAccess {
     /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
 
+    /// Ops whose requests were freed and that need their owner at the end; see free_request.
+    std::vector<engine::Op*>& orphans() noexcept { return orphans_; }
+
     /// A context id for a communicator that this rank leads; 0: too many are alive.
     std::uint32_t acquire_context();
     void release_context(std::uint32_t context);
@@ -57,6 +61,7 @@ class Rank : public RankAccess {
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;
     std::unique_ptr<SendBuffer> send_buffer_;
+    std::vector<engine::Op*> orphans_;
     engine::Op* done_op_ = nullptr;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;

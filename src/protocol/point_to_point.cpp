@@ -68,8 +68,7 @@ void count_unexpected(Driver& driver, std::uint64_t change)
     // Relaxed: see RankState::is_full; the counters have one writer.
     if (held >= limit) {
         rank.is_full.store(1, std::memory_order_relaxed);
-    }
-    else if (held < limit / 2 && !rank.takes_eager()) {
+    } else if (held < limit / 2 && !rank.takes_eager()) {
         rank.is_full.store(0, std::memory_order_relaxed);
     }
     engine::RankCounters& counters = rank.counters;
@@ -119,11 +118,9 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     const bool is_eager = frame.kind == transport::FrameKind::eager;
     if (receive == nullptr) {
         is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
-    }
-    else if (is_eager) {
+    } else if (is_eager) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
-    }
-    else {
+    } else {
         pull(driver, receive, frame.header, frame.record<Offer>());
     }
 }
@@ -167,8 +164,7 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
 {
     if (!is_synchronous && op->size_bytes <= driver.node().knobs.eager_limit) {
         op->frame_kind = transport::FrameKind::eager;
-    }
-    else {
+    } else {
         make_offer(driver, op);
     }
     driver.post(op);
