@@ -2,7 +2,6 @@
 #include "object/process.hpp"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,10 +69,6 @@ Process::~Process()
 {
     ranks_.clear();
     node_.reset();
-    handles_.reset();
-    if (handle_range_ != nullptr) {
-        ::munmap(handle_range_, handle_range_bytes);
-    }
 }
 
 base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
@@ -91,27 +86,14 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
         }
     }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
-    if (const auto mapped = process->map_handles(); !mapped) {
-        return base::Failure{mapped.sentence()};
+    if (process_handles() == nullptr) {
+        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
+                             "virtual memory (ulimit -v)"};
     }
     for (int i = 0; i < ranks_here; ++i) {
         process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
     }
     return process;
-}
-
-base::Outcome Process::map_handles()
-{
-    void* range = ::mmap(nullptr, handle_range_bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) {
-        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
-                             "virtual memory (ulimit -v)"};
-    }
-    handle_range_ = range;
-    handles_ = std::make_unique<HandleTable>(
-        std::span(static_cast<std::byte*>(range), handle_range_bytes));
-    return base::Done{};
 }
 
 base::Outcome Process::check_one_node()
