@@ -22,10 +22,32 @@ bool is_predefined_key(int keyval)
 
 int fail_for_key(Call& call, int keyval)
 {
-    return call.fail(MPI_ERR_KEYVAL, "%d is no key for attributes of communicators%s", keyval,
+    return call.fail(MPI_ERR_KEYVAL, "%d is no key for attributes of such objects%s", keyval,
                      is_predefined_key(keyval)           ? " that can be changed"
                      : keyval == MPI_KEYVAL_INVALID      ? " but MPI_KEYVAL_INVALID"
                                                          : "; it was freed, or is of another kind");
+}
+
+template <typename Handle>
+int create_key(Call& call, Keyed keyed,
+               typename object::AttributeFunctions<Handle>::Copy* copy_function,
+               typename object::AttributeFunctions<Handle>::Delete* delete_function, int* keyval,
+               void* extra_state)
+{
+    *keyval = rank_of(call).keyvals().create<Handle>(keyed, copy_function, delete_function,
+                                                     extra_state);
+    return MPI_SUCCESS;
+}
+
+int free_key(Call& call, Keyed keyed, int* keyval)
+{
+    object::KeyvalTable& keyvals = rank_of(call).keyvals();
+    if (keyvals.find(keyed, *keyval) == nullptr) {
+        return fail_for_key(call, *keyval);
+    }
+    keyvals.free(*keyval);
+    *keyval = MPI_KEYVAL_INVALID;
+    return MPI_SUCCESS;
 }
 
 int say_callback(Call& call, int code)
@@ -43,20 +65,39 @@ int Comm_create_keyval(Call& call, MPI_Comm_copy_attr_function* copy_function,
                        MPI_Comm_delete_attr_function* delete_function, int* keyval,
                        void* extra_state)
 {
-    *keyval = rank_of(call).keyvals().create<MPI_Comm>(Keyed::communicator, copy_function,
-                                                       delete_function, extra_state);
-    return MPI_SUCCESS;
+    return create_key<MPI_Comm>(call, Keyed::communicator, copy_function, delete_function, keyval,
+                                extra_state);
 }
 
 int Comm_free_keyval(Call& call, int* keyval)
 {
-    object::KeyvalTable& keyvals = rank_of(call).keyvals();
-    if (keyvals.find(Keyed::communicator, *keyval) == nullptr) {
-        return fail_for_key(call, *keyval);
-    }
-    keyvals.free(*keyval);
-    *keyval = MPI_KEYVAL_INVALID;
-    return MPI_SUCCESS;
+    return free_key(call, Keyed::communicator, keyval);
+}
+
+int Type_create_keyval(Call& call, MPI_Type_copy_attr_function* copy_function,
+                       MPI_Type_delete_attr_function* delete_function, int* keyval,
+                       void* extra_state)
+{
+    return create_key<MPI_Datatype>(call, Keyed::datatype, copy_function, delete_function, keyval,
+                                    extra_state);
+}
+
+int Type_free_keyval(Call& call, int* keyval)
+{
+    return free_key(call, Keyed::datatype, keyval);
+}
+
+int Win_create_keyval(Call& call, MPI_Win_copy_attr_function* copy_function,
+                      MPI_Win_delete_attr_function* delete_function, int* keyval,
+                      void* extra_state)
+{
+    return create_key<MPI_Win>(call, Keyed::window, copy_function, delete_function, keyval,
+                               extra_state);
+}
+
+int Win_free_keyval(Call& call, int* keyval)
+{
+    return free_key(call, Keyed::window, keyval);
 }
 
 int Comm_set_attr(Call& call, Communicator* comm, int keyval, void* attribute_val)
@@ -115,7 +156,8 @@ int Comm_set_name(Call& /*call*/, Communicator* comm, const char* comm_name)
 int Comm_get_name(Call& /*call*/, Communicator* comm, char* comm_name, int* resultlen)
 {
     // The null handle has a name too (MPI-5.0 section 7.8).
-    const std::string_view name = comm != nullptr ? comm->name() : "MPI_COMM_NULL";
+    const std::string_view name =
+        comm != nullptr ? std::string_view(comm->name()) : std::string_view("MPI_COMM_NULL");
     std::memcpy(comm_name, name.data(), name.size());
     comm_name[name.size()] = '\0';
     *resultlen = static_cast<int>(name.size());

@@ -359,6 +359,13 @@ int Comm_test_inter(Call& /*call*/, Communicator* /*comm*/, int* flag)
     return MPI_SUCCESS;
 }
 
+int Topo_test(Call& /*call*/, Communicator* /*comm*/, int* status)
+{
+    // No call makes a communicator with a topology.
+    *status = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
 int Comm_remote_size(Call& call, Communicator* /*comm*/, int* /*size*/)
 {
     return fail_for_intra(call);
