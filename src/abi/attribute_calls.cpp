@@ -23,9 +23,9 @@ bool is_predefined_key(int keyval)
 int fail_for_key(Call& call, int keyval)
 {
     return call.fail(MPI_ERR_KEYVAL, "%d is no key for attributes of such objects%s", keyval,
-                     is_predefined_key(keyval)           ? " that can be changed"
-                     : keyval == MPI_KEYVAL_INVALID      ? " but MPI_KEYVAL_INVALID"
-                                                         : "; it was freed, or is of another kind");
+                     is_predefined_key(keyval)      ? " that can be changed"
+                     : keyval == MPI_KEYVAL_INVALID ? " but MPI_KEYVAL_INVALID"
+                                                    : "; it was freed, or is of another kind");
 }
 
 template <typename Handle>
@@ -34,8 +34,8 @@ int create_key(Call& call, Keyed keyed,
                typename object::AttributeFunctions<Handle>::Delete* delete_function, int* keyval,
                void* extra_state)
 {
-    *keyval = rank_of(call).keyvals().create<Handle>(keyed, copy_function, delete_function,
-                                                     extra_state);
+    *keyval =
+        rank_of(call).keyvals().create<Handle>(keyed, copy_function, delete_function, extra_state);
     return MPI_SUCCESS;
 }
 
@@ -52,9 +52,8 @@ int free_key(Call& call, Keyed keyed, int* keyval)
 
 int say_callback(Call& call, int code)
 {
-    return code == MPI_SUCCESS
-               ? MPI_SUCCESS
-               : call.fail(code, "a callback of the attribute answered %d", code);
+    return code == MPI_SUCCESS ? MPI_SUCCESS
+                               : call.fail(code, "a callback of the attribute answered %d", code);
 }
 
 }  // namespace
@@ -88,8 +87,7 @@ int Type_free_keyval(Call& call, int* keyval)
 }
 
 int Win_create_keyval(Call& call, MPI_Win_copy_attr_function* copy_function,
-                      MPI_Win_delete_attr_function* delete_function, int* keyval,
-                      void* extra_state)
+                      MPI_Win_delete_attr_function* delete_function, int* keyval, void* extra_state)
 {
     return create_key<MPI_Win>(call, Keyed::window, copy_function, delete_function, keyval,
                                extra_state);
@@ -120,8 +118,7 @@ int Comm_get_attr(Call& call, Communicator* comm, int keyval, void* attribute_va
         }
         value = rank.predefined_attribute(keyval);
         *flag = value != nullptr ? 1 : 0;
-    }
-    else {
+    } else {
         if (rank.keyvals().find(Keyed::communicator, keyval) == nullptr) {
             return fail_for_key(call, keyval);
         }
@@ -143,8 +140,7 @@ int Comm_delete_attr(Call& call, Communicator* comm, int keyval)
     if (comm->attributes().find(keyval) == nullptr) {
         return call.fail(MPI_ERR_OTHER, "the communicator has no attribute with key %d", keyval);
     }
-    return say_callback(call,
-                        object::delete_attribute(comm->attributes(), comm->handle(), keyval));
+    return say_callback(call, object::delete_attribute(comm->attributes(), comm->handle(), keyval));
 }
 
 int Comm_set_name(Call& /*call*/, Communicator* comm, const char* comm_name)

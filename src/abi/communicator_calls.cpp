@@ -23,14 +23,16 @@ using object::Rank;
 
 int fail_for_contexts(Call& call)
 {
-    return call.fail(MPI_ERR_OTHER, "the rank that leads the new communicator has 4095 alive; free "
-                                    "communicators that are not used any more");
+    return call.fail(MPI_ERR_OTHER,
+                     "the rank that leads the new communicator has 4095 alive; free "
+                     "communicators that are not used any more");
 }
 
 int fail_for_intra(Call& call)
 {
-    return call.fail(MPI_ERR_COMM, "the communicator is an intracommunicator; it has no remote "
-                                   "group");
+    return call.fail(MPI_ERR_COMM,
+                     "the communicator is an intracommunicator; it has no remote "
+                     "group");
 }
 
 /// The communicator that a call makes: gone again unless the call comes to its end.
@@ -140,8 +142,9 @@ int check_members(Call& call, const Communicator& comm, const object::Group& gro
     const object::Group all(comm.members(), rank_of(call).world_rank);
     for (const int member : group.world_ranks()) {
         if (all.find(member) == MPI_UNDEFINED) {
-            return call.fail(MPI_ERR_GROUP, "the group holds a process (rank %d of MPI_COMM_WORLD) "
-                                            "that is no member of the communicator",
+            return call.fail(MPI_ERR_GROUP,
+                             "the group holds a process (rank %d of MPI_COMM_WORLD) "
+                             "that is no member of the communicator",
                              member);
         }
     }
@@ -205,21 +208,22 @@ std::optional<int> color_of_type(int split_type, const object::Info& info)
     // All ranks of a job run on one node, as Process::join_node() sees to.
     constexpr int node = 0;
     switch (split_type) {
-    case MPI_COMM_TYPE_SHARED:
-        return node;
-    case MPI_COMM_TYPE_HW_GUIDED:
-    case MPI_COMM_TYPE_RESOURCE_GUIDED: {
-        // The one resource that every library knows; others give MPI_COMM_NULL (MPI-5.0 section
-        // 7.4.2), and so do process sets while there are no sessions.
-        const std::string* const resource = info.find("mpi_hw_resource_type");
-        return resource != nullptr && *resource == "mpi_shared_memory" ? node : MPI_UNDEFINED;
-    }
-    case MPI_COMM_TYPE_HW_UNGUIDED:
-        // Needs a resource smaller than the node, and ranks are bound to none that is known here.
-    case MPI_UNDEFINED:
-        return MPI_UNDEFINED;
-    default:
-        return std::nullopt;
+        case MPI_COMM_TYPE_SHARED:
+            return node;
+        case MPI_COMM_TYPE_HW_GUIDED:
+        case MPI_COMM_TYPE_RESOURCE_GUIDED: {
+            // The one resource that every library knows; others give MPI_COMM_NULL (MPI-5.0 section
+            // 7.4.2), and so do process sets while there are no sessions.
+            const std::string* const resource = info.find("mpi_hw_resource_type");
+            return resource != nullptr && *resource == "mpi_shared_memory" ? node : MPI_UNDEFINED;
+        }
+        case MPI_COMM_TYPE_HW_UNGUIDED:
+            // Needs a resource smaller than the node, and ranks are bound to none that is known
+            // here.
+        case MPI_UNDEFINED:
+            return MPI_UNDEFINED;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -227,8 +231,9 @@ int free_communicator(Call& call, Communicator* comm_object, MPI_Comm* comm)
 {
     AttributeSet& attributes = comm_object->attributes();
     if (const int code = object::delete_attributes(attributes, *comm); code != MPI_SUCCESS) {
-        return call.fail(code, "the delete callback of an attribute answered %d; the communicator "
-                               "stays",
+        return call.fail(code,
+                         "the delete callback of an attribute answered %d; the communicator "
+                         "stays",
                          code);
     }
     *comm = MPI_COMM_NULL;
@@ -312,9 +317,10 @@ int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI
 {
     const auto color = color_of_type(split_type, hints_of(call, info));
     if (!color) {
-        return call.fail(MPI_ERR_ARG, "split_type = %d is no way to split; use "
-                                      "MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
-                                      "_RESOURCE_GUIDED or MPI_UNDEFINED",
+        return call.fail(MPI_ERR_ARG,
+                         "split_type = %d is no way to split; use "
+                         "MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
+                         "_RESOURCE_GUIDED or MPI_UNDEFINED",
                          split_type);
     }
     return split(call, comm, *color, key, newcomm);
@@ -341,8 +347,7 @@ int Comm_disconnect(Call& call, Communicator* comm_object, MPI_Comm* comm)
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
     // Sends whose requests were completed or freed may still wait for room.
-    engine::wait_until(rank.driver(),
-                       [&] { return protocol::is_quiet(rank.driver().rank()); });
+    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
     return free_communicator(call, comm_object, comm);
 }
 
@@ -404,8 +409,7 @@ int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* resu
 int Comm_group(Call& call, Communicator* comm, MPI_Group* group)
 {
     Rank& rank = rank_of(call);
-    *group =
-        rank.pool().acquire<MPI_Group>(new object::Group(comm->members(), rank.world_rank));
+    *group = rank.pool().acquire<MPI_Group>(new object::Group(comm->members(), rank.world_rank));
     return MPI_SUCCESS;
 }
 

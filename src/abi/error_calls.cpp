@@ -20,8 +20,9 @@ namespace {
 
 int fail_for_code(Call& call, int code)
 {
-    return call.fail(MPI_ERR_ARG, "%d is no error code: neither of the standard nor added by "
-                                  "MPI_Add_error_class or _code",
+    return call.fail(MPI_ERR_ARG,
+                     "%d is no error code: neither of the standard nor added by "
+                     "MPI_Add_error_class or _code",
                      code);
 }
 
@@ -29,21 +30,21 @@ int say_refusal(Call& call, ErrorCodes::Refusal refusal, int code)
 {
     using Refusal = ErrorCodes::Refusal;
     switch (refusal) {
-    case Refusal::none:
-        return MPI_SUCCESS;
-    case Refusal::predefined:
-        return call.fail(MPI_ERR_ARG, "error code %d is the standard's and cannot be changed",
-                         code);
-    case Refusal::wrong_kind:
-        return call.fail(MPI_ERR_ARG, "%d was added as the other of class and code", code);
-    case Refusal::has_string:
-        return call.fail(MPI_ERR_ARG, "%d still has a string; remove that first", code);
-    case Refusal::has_codes:
-        return call.fail(MPI_ERR_ARG, "class %d still has codes; remove those first", code);
-    case Refusal::no_string:
-        return call.fail(MPI_ERR_ARG, "%d has no string to remove", code);
-    case Refusal::unknown:
-        break;
+        case Refusal::none:
+            return MPI_SUCCESS;
+        case Refusal::predefined:
+            return call.fail(MPI_ERR_ARG, "error code %d is the standard's and cannot be changed",
+                             code);
+        case Refusal::wrong_kind:
+            return call.fail(MPI_ERR_ARG, "%d was added as the other of class and code", code);
+        case Refusal::has_string:
+            return call.fail(MPI_ERR_ARG, "%d still has a string; remove that first", code);
+        case Refusal::has_codes:
+            return call.fail(MPI_ERR_ARG, "class %d still has codes; remove those first", code);
+        case Refusal::no_string:
+            return call.fail(MPI_ERR_ARG, "%d has no string to remove", code);
+        case Refusal::unknown:
+            break;
     }
     return fail_for_code(call, code);
 }
@@ -60,15 +61,17 @@ int Comm_create_errhandler(Call& call, MPI_Comm_errhandler_function* function,
     if (!acquire_any_time(call, part, made.get(), errhandler)) {
         return MPI_ERR_INTERN;
     }
-    made.release()->set_handle(*errhandler);
+    made->set_handle(*errhandler);
+    made.release()->user_handles = 1;
     return MPI_SUCCESS;
 }
 
 int Comm_set_errhandler(Call& call, Communicator* comm, ErrorHandler* handler)
 {
     if (!handler->is_for_communicators()) {
-        return call.fail(MPI_ERR_ERRHANDLER, "the error handler was not made for communicators; "
-                                             "make one with MPI_Comm_create_errhandler");
+        return call.fail(MPI_ERR_ERRHANDLER,
+                         "the error handler was not made for communicators; "
+                         "make one with MPI_Comm_create_errhandler");
     }
     comm->set_error_handler(handler);
     return MPI_SUCCESS;
@@ -81,11 +84,18 @@ int Comm_get_errhandler(Call& call, Communicator* comm, MPI_Errhandler* errhandl
         *errhandler = handler->handle();
         return MPI_SUCCESS;
     }
-    // A handle of its own, which the caller frees (MPI-5.0 section 9.3).
-    if (!acquire_any_time(call, rank_of(call).any_time(), handler, errhandler)) {
-        return MPI_ERR_INTERN;
+    // The caller frees what it gets; it is the value that others hold, too (MPI-5.0 section 9.3).
+    const AnyTimeAccess access(call);
+    if (handler->user_handles == 0) {
+        MPI_Errhandler made;
+        if (!acquire_any_time(call, access.part, handler, &made)) {
+            return MPI_ERR_INTERN;
+        }
+        handler->set_handle(made);
     }
+    ++handler->user_handles;
     handler->add_reference();
+    *errhandler = handler->handle();
     return MPI_SUCCESS;
 }
 
@@ -100,7 +110,10 @@ int Comm_call_errhandler(Call& call, Communicator* comm, int errorcode)
 int Errhandler_free(Call& call, ErrorHandler* handler, MPI_Errhandler* errhandler)
 {
     if (handler->action() == ErrorHandler::Action::user) {
-        object::any_time_part(call.rank_or_null()).pool.release(*errhandler);
+        const AnyTimeAccess access(call);
+        if (--handler->user_handles == 0) {
+            access.part.pool.release(*errhandler);
+        }
         if (handler->drop_reference()) {
             delete handler;
         }

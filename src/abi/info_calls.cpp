@@ -89,8 +89,9 @@ const Info* readable_info(Call& call, MPI_Info info)
     }
     const object::RankAccess* rank = call.rank_or_null();
     if (rank == nullptr || rank->phase == object::Phase::before_init) {
-        call.fail(MPI_ERR_INFO, "MPI_INFO_ENV has no entries before MPI_Init; "
-                                "MPI_Info_create_env may be called before");
+        call.fail(MPI_ERR_INFO,
+                  "MPI_INFO_ENV has no entries before MPI_Init; "
+                  "MPI_Info_create_env may be called before");
         return nullptr;
     }
     return &rank_of(call).environment_info();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "headway/interface.h"
+#include <headway/interface.h>
 
 #include "object/rank_access.hpp"
 #include "object/startup.hpp"

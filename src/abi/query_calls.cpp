@@ -25,8 +25,9 @@ std::optional<std::size_t> logical_index(int size)
 
 int fail_for_logical(Call& call, int size)
 {
-    return call.fail(MPI_ERR_ARG, "logical_size = %d is no size of a Fortran LOGICAL; they have "
-                                  "1, 2, 4, 8 or 16 bytes",
+    return call.fail(MPI_ERR_ARG,
+                     "logical_size = %d is no size of a Fortran LOGICAL; they have "
+                     "1, 2, 4, 8 or 16 bytes",
                      size);
 }
 
@@ -97,8 +98,9 @@ int Abi_set_fortran_booleans(Call& call, int logical_size, void* logical_true, v
     const AnyTimeAccess access(call);
     auto& stored = access.part.fortran_logicals[*index];
     if (stored) {
-        return call.fail(MPI_ERR_ABI, "the values of a LOGICAL of %d bytes have been set before; "
-                                      "set them once",
+        return call.fail(MPI_ERR_ABI,
+                         "the values of a LOGICAL of %d bytes have been set before; "
+                         "set them once",
                          logical_size);
     }
     const auto bytes = static_cast<std::size_t>(logical_size);

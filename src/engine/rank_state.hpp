@@ -4,8 +4,6 @@
 // processes: no code pointers, nothing private to a process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -56,7 +54,7 @@ struct RankState {
 /// How processes find each other, at the start of the node heap.
 struct ProcessEntry {
     // Written by the process before `ready`, read by the others after.
-    pid_t pid = 0;
+    std::int32_t process_id = 0;
     const std::uint64_t* token_address = nullptr;
     std::uint64_t token = 0;
 };

@@ -54,8 +54,7 @@ bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner
     op->size_bytes = sizeof *context;
     if (is_send) {
         protocol::start_send(rank.driver(), op, false);
-    }
-    else {
+    } else {
         protocol::start_receive(rank.driver(), op);
     }
     engine::wait_for(rank.driver(), op);
@@ -130,8 +129,7 @@ engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made
     engine::Op* op = start_collective(rank, parent, std::move(call));
     if (op != nullptr) {
         set_keep(*op, pending.release());
-    }
-    else if (picked != 0) {
+    } else if (picked != 0) {
         rank.release_context(picked);
     }
     return op;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/any_time.hpp"
 
-#include <sys/mman.h>
-
 #include <span>
 
 #include "platform/fatal.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 
@@ -14,12 +13,12 @@ HandleTable* process_handles() noexcept
     // Nobody's but the process's, like its addresses: several ranks share it, and it is there
     // before the first and after the last of them.
     static HandleTable* const table = []() -> HandleTable* {
-        void* range = ::mmap(nullptr, handle_range_bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (range == MAP_FAILED) {
+        auto* range = new platform::AddressRange(handle_range_bytes);
+        if (range->base() == nullptr) {
+            delete range;
             return nullptr;
         }
-        return new HandleTable(std::span(static_cast<std::byte*>(range), handle_range_bytes));
+        return new HandleTable(std::span(range->base(), range->size_bytes()));
     }();
     return table;
 }
@@ -29,8 +28,9 @@ AnyTimePart& process_any_time()
     static AnyTimePart* const part = [] {
         HandleTable* table = process_handles();
         if (table == nullptr) {
-            platform::fatal(-1, "cannot reserve 1 GiB of addresses for handles; raise the limit on "
-                                "virtual memory (ulimit -v)");
+            platform::fatal(-1,
+                            "cannot reserve 1 GiB of addresses for handles; raise the limit on "
+                            "virtual memory (ulimit -v)");
         }
         return new AnyTimePart(*table);
     }();

@@ -20,8 +20,8 @@ std::shared_ptr<const Keyval> KeyvalTable::find(Keyed keyed, int number) const
 
 const AttributeSet::Entry* AttributeSet::find(int number) const noexcept
 {
-    const auto found = std::ranges::find(entries_, number,
-                                         [](const Entry& entry) { return entry.key->number; });
+    const auto found =
+        std::ranges::find(entries_, number, [](const Entry& entry) { return entry.key->number; });
     return found != entries_.end() ? &*found : nullptr;
 }
 

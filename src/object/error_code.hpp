@@ -17,12 +17,12 @@ class ErrorCodes {
     /// Why an addition or removal was refused.
     enum class Refusal : std::uint8_t {
         none,
-        predefined,    ///< of the standard: never changed
-        unknown,       ///< never added, or removed
-        wrong_kind,    ///< a class where a code is meant, or the opposite
-        has_string,    ///< its string must be removed first
-        has_codes,     ///< its codes must be removed first
-        no_string,     ///< there is no string to remove
+        predefined,  ///< of the standard: never changed
+        unknown,     ///< never added, or removed
+        wrong_kind,  ///< a class where a code is meant, or the opposite
+        has_string,  ///< its string must be removed first
+        has_codes,   ///< its codes must be removed first
+        no_string,   ///< there is no string to remove
     };
 
     ErrorCodes() noexcept;

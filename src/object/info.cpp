@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/info.hpp"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include <mpi.h>
+
+#include "platform/process.hpp"
 
 namespace headway::object {
 
@@ -29,11 +29,8 @@ void describe_place(Info& info)
     if (!error) {
         set_if_fits(info, "wdir", folder.native());
     }
-    utsname system{};
-    if (::uname(&system) == 0) {
-        set_if_fits(info, "host", system.nodename);
-        set_if_fits(info, "arch", system.machine);
-    }
+    set_if_fits(info, "host", platform::host_name());
+    set_if_fits(info, "arch", platform::machine_name());
 }
 
 Info describe(const std::vector<std::string>& words)
@@ -64,8 +61,7 @@ void Info::set(std::string_view key, std::string_view value)
     const auto found = std::ranges::find(entries_, key, &Entry::first);
     if (found != entries_.end()) {
         found->second = value;
-    }
-    else {
+    } else {
         entries_.emplace_back(key, value);
     }
 }

@@ -13,6 +13,7 @@
 #include "engine/node.hpp"
 #include "object/any_time.hpp"
 #include "object/rank.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 

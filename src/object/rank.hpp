@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pthread.h>
-
 #include <deque>
 #include <memory>
 
@@ -13,6 +11,7 @@
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 
@@ -53,7 +52,7 @@ class Rank : public RankAccess {
     void release_context(std::uint32_t context);
 
     int thread_level() const noexcept { return thread_level_; }
-    bool is_main_thread() const noexcept { return pthread_equal(main_thread_, pthread_self()) != 0; }
+    bool is_main_thread() const noexcept { return main_thread_ == platform::thread_id(); }
 
   private:
     base::Outcome make_predefined();
@@ -74,7 +73,7 @@ class Rank : public RankAccess {
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;
-    pthread_t main_thread_{};
+    std::int32_t main_thread_ = 0;
 };
 
 /// The calling thread's rank as the object layer knows it. Requires one.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/startup.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <string>
 #include <thread>
@@ -14,6 +12,7 @@
 #include "object/process.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
+#include "platform/process.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -158,7 +157,7 @@ void abort_job(RankAccess* rank, int code) noexcept
         as_rank(*rank).process().abort_job(code, "");
     }
     end_job(code, "");
-    ::_exit(code & 0xFF);
+    platform::exit_now(code);
 }
 
 }  // namespace headway::object

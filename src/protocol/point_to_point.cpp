@@ -23,7 +23,8 @@ namespace {
 {
     platform::fatal(driver.rank().rank,
                     "the node heap is full of messages that arrived before their receives; post "
-                    "receives earlier or raise HEADWAY_HEAP_SIZE");
+                    "receives earlier or raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where "
+                    "the heap is there");
 }
 
 MatchContext& context_of(Driver& driver, std::uint32_t id)

@@ -29,7 +29,9 @@ class Loopback {
         stored->frame.header = header;
         stored->frame.payload = static_cast<std::byte*>(place) + sizeof(Stored);
         stored->frame.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
-        std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
+        if (payload_bytes != 0) {  // an empty payload may have no address
+            std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
+        }
         (newest_ != nullptr ? newest_->next : oldest_) = stored;
         newest_ = stored;
         return base::Status::done;

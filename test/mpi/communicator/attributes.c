@@ -12,18 +12,20 @@ struct record {
     char value;
 };
 
-static int on_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
-    struct record *record = extra;
+static int on_copy(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag)
+{
+    struct record* record = extra;
     (void)key;
     record->copied_from = comm;
     ++record->copies;
-    *(void **)out = (char *)in + 1;
+    *(void**)out = (char*)in + 1;
     *flag = record->wants_copy;
     return record->copy_answer;
 }
 
-static int on_delete(MPI_Comm comm, int key, void *value, void *extra) {
-    struct record *record = extra;
+static int on_delete(MPI_Comm comm, int key, void* value, void* extra)
+{
+    struct record* record = extra;
     int size = 0;
     (void)key;
     (void)value;
@@ -34,18 +36,20 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *extra) {
 }
 
 // A communicator kept as an attribute, as libraries do: callbacks call MPI.
-static int copy_by_dup(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag) {
+static int copy_by_dup(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag)
+{
     MPI_Comm copy;
     (void)comm;
     (void)key;
     (void)extra;
     const int code = MPI_Comm_dup((MPI_Comm)in, &copy);
-    *(void **)out = (void *)copy;
+    *(void**)out = (void*)copy;
     *flag = 1;
     return code;
 }
 
-static int delete_by_free(MPI_Comm comm, int key, void *value, void *extra) {
+static int delete_by_free(MPI_Comm comm, int key, void* value, void* extra)
+{
     MPI_Comm kept = (MPI_Comm)value;
     (void)comm;
     (void)key;
@@ -53,10 +57,11 @@ static int delete_by_free(MPI_Comm comm, int key, void *value, void *extra) {
     return MPI_Comm_free(&kept);
 }
 
-static void set_get_delete(struct check *t) {
+static void set_get_delete(struct check* t)
+{
     struct record record = {.wants_copy = 1};
     int key = MPI_KEYVAL_INVALID, flag = 1;
-    char *seen = NULL;
+    char* seen = NULL;
     char other;
     MPI_Comm parent, copy;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &parent));
@@ -93,10 +98,11 @@ static void set_get_delete(struct check *t) {
     CHECK_INT(t, record.deletions, 3);
 }
 
-static void failing_callbacks(struct check *t) {
+static void failing_callbacks(struct check* t)
+{
     struct record good = {.wants_copy = 1}, bad = {.wants_copy = 1};
     int good_key, bad_key, error_class = 0, error_code = 0, flag = 0;
-    char *seen;
+    char* seen;
     MPI_Comm parent, copy = MPI_COMM_SELF;
     CHECK_CALL(t, MPI_Add_error_class(&error_class));
     CHECK_CALL(t, MPI_Add_error_code(error_class, &error_code));
@@ -127,14 +133,15 @@ static void failing_callbacks(struct check *t) {
     CHECK_CALL(t, MPI_Remove_error_class(error_class));
 }
 
-static void callbacks_call_mpi(struct check *t) {
+static void callbacks_call_mpi(struct check* t)
+{
     int key, flag = 0, sum = 0, one = 1;
-    void *kept = NULL;
+    void* kept = NULL;
     MPI_Comm parent, inner, copy;
     CHECK_CALL(t, MPI_Comm_create_keyval(copy_by_dup, delete_by_free, &key, NULL));
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &parent));
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &inner));
-    CHECK_CALL(t, MPI_Comm_set_attr(parent, key, (void *)inner));
+    CHECK_CALL(t, MPI_Comm_set_attr(parent, key, (void*)inner));
     CHECK_CALL(t, MPI_Comm_dup(parent, &copy));
     CHECK_CALL(t, MPI_Comm_get_attr(copy, key, &kept, &flag));
     CHECK_INT(t, flag, 1);
@@ -147,9 +154,10 @@ static void callbacks_call_mpi(struct check *t) {
     REFUSED(t, MPI_Comm_size(inner, &sum), MPI_ERR_COMM);
 }
 
-static void predefined(struct check *t) {
-    const int keys[] = {MPI_TAG_UB, MPI_IO, MPI_HOST, MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE,
-                        MPI_LASTUSEDCODE};
+static void predefined(struct check* t)
+{
+    const int keys[] = {MPI_TAG_UB,        MPI_IO,          MPI_HOST, MPI_WTIME_IS_GLOBAL,
+                        MPI_UNIVERSE_SIZE, MPI_LASTUSEDCODE};
     const int least[] = {32767, MPI_ANY_SOURCE, MPI_PROC_NULL, 0, t->size, MPI_ERR_LASTCODE};
     for (int i = 0; i < 6; ++i) {
         int *value = NULL, flag = 0;
@@ -172,10 +180,11 @@ static void predefined(struct check *t) {
 }
 
 // The names of MPI-1 are other names for the same.
-static void old_names(struct check *t) {
+static void old_names(struct check* t)
+{
     int key, flag = 0;
     char value;
-    char *seen = NULL;
+    char* seen = NULL;
     MPI_Comm copy;
     CHECK_CALL(t, MPI_Keyval_create(MPI_DUP_FN, MPI_NULL_DELETE_FN, &key, NULL));
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_SELF, &copy));
@@ -189,7 +198,8 @@ static void old_names(struct check *t) {
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("attributes");
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -2,7 +2,8 @@
 // MPI_Comm_create (collective, also with disjoint groups) and MPI_Comm_create_group (members only).
 #include "../check.h"
 
-static MPI_Group group_of(struct check *t, MPI_Comm comm, int first, int last, int stride) {
+static MPI_Group group_of(struct check* t, MPI_Comm comm, int first, int last, int stride)
+{
     MPI_Group all, part;
     int range[1][3] = {{first, last, stride}};
     CHECK_CALL(t, MPI_Comm_group(comm, &all));
@@ -12,7 +13,8 @@ static MPI_Group group_of(struct check *t, MPI_Comm comm, int first, int last, i
 }
 
 // Sum over the members of their ranks in MPI_COMM_WORLD; frees the communicator.
-static void use_and_free(struct check *t, MPI_Comm *comm, int size, int rank, int sum) {
+static void use_and_free(struct check* t, MPI_Comm* comm, int size, int rank, int sum)
+{
     int got_size = -1, got_rank = -1, got_sum = -1;
     CHECK(t, *comm != MPI_COMM_NULL);
     CHECK_CALL(t, MPI_Comm_size(*comm, &got_size));
@@ -24,14 +26,17 @@ static void use_and_free(struct check *t, MPI_Comm *comm, int size, int rank, in
     CHECK_CALL(t, MPI_Comm_free(comm));
 }
 
-static int sum_of(int first, int last, int stride) {
+static int sum_of(int first, int last, int stride)
+{
     int sum = 0;
-    for (int i = first; stride > 0 ? i <= last : i >= last; i += stride) sum += i;
+    for (int i = first; stride > 0 ? i <= last : i >= last; i += stride)
+        sum += i;
     return sum;
 }
 
 // Everybody passes the group of its own parity, in falling order.
-static void disjoint_groups(struct check *t) {
+static void disjoint_groups(struct check* t)
+{
     const int parity = t->rank % 2;
     const int top = t->size - 1 - (t->size - 1 - parity) % 2;
     MPI_Group group = group_of(t, MPI_COMM_WORLD, top, parity, -2);
@@ -41,7 +46,8 @@ static void disjoint_groups(struct check *t) {
     CHECK_CALL(t, MPI_Group_free(&group));
 }
 
-static void others_get_null(struct check *t) {
+static void others_get_null(struct check* t)
+{
     MPI_Group group = group_of(t, MPI_COMM_WORLD, 0, t->size - 1, 2);
     MPI_Comm made = MPI_COMM_WORLD;
     CHECK_CALL(t, MPI_Comm_create(MPI_COMM_WORLD, group, &made));
@@ -57,7 +63,8 @@ static void others_get_null(struct check *t) {
 }
 
 // Odd ranks never call; groups of pairs overlap and use one tag, each rank from low to high.
-static void members_only(struct check *t) {
+static void members_only(struct check* t)
+{
     MPI_Comm made;
     if (t->rank % 2 == 0) {
         MPI_Group group = group_of(t, MPI_COMM_WORLD, 0, t->size - 1, 2);
@@ -66,7 +73,8 @@ static void members_only(struct check *t) {
         CHECK_CALL(t, MPI_Group_free(&group));
     }
     for (int low = 0; low + 1 < t->size; ++low) {
-        if (t->rank != low && t->rank != low + 1) continue;
+        if (t->rank != low && t->rank != low + 1)
+            continue;
         MPI_Group group = group_of(t, MPI_COMM_WORLD, low, low + 1, 1);
         CHECK_CALL(t, MPI_Comm_create_group(MPI_COMM_WORLD, group, 7, &made));
         use_and_free(t, &made, 2, t->rank - low, 2 * low + 1);
@@ -75,7 +83,8 @@ static void members_only(struct check *t) {
 }
 
 // The application's messages and wildcards on the parent do not meet those of the library.
-static void parent_is_busy(struct check *t) {
+static void parent_is_busy(struct check* t)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     int in = -1, out = t->rank, flag = 1;
     MPI_Request open, sent;
@@ -95,8 +104,10 @@ static void parent_is_busy(struct check *t) {
     CHECK_CALL(t, MPI_Group_free(&group));
 }
 
-static void strangers_are_refused(struct check *t) {
-    if (t->size == 1) return;
+static void strangers_are_refused(struct check* t)
+{
+    if (t->size == 1)
+        return;
     MPI_Group all;
     MPI_Comm made;
     CHECK_CALL(t, MPI_Comm_group(MPI_COMM_WORLD, &all));
@@ -106,10 +117,13 @@ static void strangers_are_refused(struct check *t) {
     CHECK_CALL(t, MPI_Group_free(&all));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("create");
-    if (t.size > 1 || t.rank == 0) others_get_null(&t);
-    if (t.size > 1) disjoint_groups(&t);
+    if (t.size > 1 || t.rank == 0)
+        others_get_null(&t);
+    if (t.size > 1)
+        disjoint_groups(&t);
     members_only(&t);
     parent_is_busy(&t);
     strangers_are_refused(&t);

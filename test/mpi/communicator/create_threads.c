@@ -14,8 +14,9 @@ struct worker {
     int wrong;
 };
 
-static void *make_communicators(void *argument) {
-    struct worker *self = argument;
+static void* make_communicators(void* argument)
+{
+    struct worker* self = argument;
     for (int turn = 0; turn < turns; ++turn) {
         MPI_Comm made;
         int sum = -1;
@@ -32,7 +33,8 @@ static void *make_communicators(void *argument) {
     return NULL;
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     int provided = 0;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     struct check t = check_start("create_threads");

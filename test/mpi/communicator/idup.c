@@ -5,7 +5,8 @@
 
 enum { many = 6 };
 
-static void works(struct check *t, MPI_Comm comm, int value) {
+static void works(struct check* t, MPI_Comm comm, int value)
+{
     int sum = -1, result = -1;
     CHECK_CALL(t, MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm));
     CHECK_INT(t, sum, value * t->size);
@@ -14,7 +15,8 @@ static void works(struct check *t, MPI_Comm comm, int value) {
 }
 
 // Rank 0, which picks the context, comes last: the others must get past their calls.
-static void does_not_wait(struct check *t) {
+static void does_not_wait(struct check* t)
+{
     MPI_Comm copy;
     MPI_Request request;
     int token = 1;
@@ -34,7 +36,8 @@ static void does_not_wait(struct check *t) {
 }
 
 // Completed in another order than they were started.
-static void many_at_once(struct check *t) {
+static void many_at_once(struct check* t)
+{
     MPI_Comm copies[many];
     MPI_Request requests[many];
     for (int i = 0; i < many; ++i) {
@@ -45,19 +48,22 @@ static void many_at_once(struct check *t) {
     CHECK_INT(t, sum, 2 * t->size);
     for (int i = many - 1; i >= 0; --i) {
         int flag = 0;
-        while (!flag) CHECK_CALL(t, MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE));
+        while (!flag)
+            CHECK_CALL(t, MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE));
         CHECK(t, requests[i] == MPI_REQUEST_NULL);
     }
     for (int i = 0; i < many; ++i) {
         works(t, copies[(i * 5) % many], i);
     }
-    for (int i = 0; i < many; ++i) CHECK_CALL(t, MPI_Comm_free(&copies[i]));
+    for (int i = 0; i < many; ++i)
+        CHECK_CALL(t, MPI_Comm_free(&copies[i]));
 }
 
-static void attributes_of_the_call(struct check *t) {
+static void attributes_of_the_call(struct check* t)
+{
     int key = MPI_KEYVAL_INVALID, flag = 0;
     char values[2];
-    char *seen = NULL;
+    char* seen = NULL;
     MPI_Comm parent, copy;
     MPI_Request request;
     CHECK_CALL(t, MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL));
@@ -74,7 +80,8 @@ static void attributes_of_the_call(struct check *t) {
     CHECK_CALL(t, MPI_Comm_free_keyval(&key));
 }
 
-static int has_hint(struct check *t, MPI_Comm comm) {
+static int has_hint(struct check* t, MPI_Comm comm)
+{
     MPI_Info used;
     char value[8] = "";
     int length = sizeof value, flag = 0;
@@ -85,7 +92,8 @@ static int has_hint(struct check *t, MPI_Comm comm) {
 }
 
 // Hints come with the info argument and do not pass to plain duplicates.
-static void hints(struct check *t) {
+static void hints(struct check* t)
+{
     MPI_Info info;
     MPI_Comm copies[3];
     MPI_Request request;
@@ -102,10 +110,12 @@ static void hints(struct check *t) {
     CHECK_CALL(t, MPI_Comm_set_info(copies[2], info));
     CHECK_INT(t, has_hint(t, copies[2]), 1);
     CHECK_CALL(t, MPI_Info_free(&info));
-    for (int i = 0; i < 3; ++i) CHECK_CALL(t, MPI_Comm_free(&copies[i]));
+    for (int i = 0; i < 3; ++i)
+        CHECK_CALL(t, MPI_Comm_free(&copies[i]));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("idup");
     does_not_wait(&t);
     many_at_once(&t);

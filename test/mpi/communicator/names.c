@@ -2,7 +2,8 @@
 // Names of communicators, and what is plain to say of an intracommunicator.
 #include "../check.h"
 
-static void has_name(struct check *t, MPI_Comm comm, const char *want) {
+static void has_name(struct check* t, MPI_Comm comm, const char* want)
+{
     char name[MPI_MAX_OBJECT_NAME];
     int length = -1;
     memset(name, 'x', sizeof name);
@@ -11,7 +12,8 @@ static void has_name(struct check *t, MPI_Comm comm, const char *want) {
     CHECK(t, strcmp(name, want) == 0);
 }
 
-static void names(struct check *t) {
+static void names(struct check* t)
+{
     MPI_Comm copy;
     char longest[MPI_MAX_OBJECT_NAME + 40];
     has_name(t, MPI_COMM_WORLD, "MPI_COMM_WORLD");
@@ -32,7 +34,8 @@ static void names(struct check *t) {
     REFUSED(t, MPI_Comm_set_name(MPI_COMM_NULL, "name"), MPI_ERR_COMM);
 }
 
-static void intracommunicators(struct check *t) {
+static void intracommunicators(struct check* t)
+{
     int flag = 1, size = 0;
     MPI_Group group;
     MPI_Comm parent = MPI_COMM_WORLD;
@@ -46,7 +49,8 @@ static void intracommunicators(struct check *t) {
     CHECK_INT(t, flag, MPI_UNDEFINED);
 }
 
-static void disconnect(struct check *t) {
+static void disconnect(struct check* t)
+{
     MPI_Comm copy;
     MPI_Request request;
     int out = t->rank, in = -1;
@@ -64,7 +68,8 @@ static void disconnect(struct check *t) {
     REFUSED(t, MPI_Comm_disconnect(&world), MPI_ERR_COMM);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("names");
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));

@@ -2,11 +2,12 @@
 // MPI_Comm_split_type on one node: everybody shares memory, no other resource is known.
 #include "../check.h"
 
-static void shared(struct check *t) {
+static void shared(struct check* t)
+{
     MPI_Comm node;
     int size = 0, rank = -1, sum = -1;
-    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -t->rank,
-                                      MPI_INFO_NULL, &node));
+    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -t->rank, MPI_INFO_NULL,
+                                      &node));
     CHECK_CALL(t, MPI_Comm_size(node, &size));
     CHECK_CALL(t, MPI_Comm_rank(node, &rank));
     CHECK_INT(t, size, t->size);
@@ -17,13 +18,14 @@ static void shared(struct check *t) {
 }
 
 // One rank at a time takes part.
-static void some_stay_out(struct check *t) {
+static void some_stay_out(struct check* t)
+{
     for (int root = 0; root < t->size; ++root) {
         MPI_Comm part = MPI_COMM_WORLD;
         int size = 0;
         CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD,
-                                          t->rank == root ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED,
-                                          0, MPI_INFO_NULL, &part));
+                                          t->rank == root ? MPI_COMM_TYPE_SHARED : MPI_UNDEFINED, 0,
+                                          MPI_INFO_NULL, &part));
         if (t->rank != root) {
             CHECK(t, part == MPI_COMM_NULL);
             continue;
@@ -34,13 +36,15 @@ static void some_stay_out(struct check *t) {
     }
 }
 
-static void gives_null(struct check *t, int type, MPI_Info info) {
+static void gives_null(struct check* t, int type, MPI_Info info)
+{
     MPI_Comm part = MPI_COMM_WORLD;
     CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, info, &part));
     CHECK(t, part == MPI_COMM_NULL);
 }
 
-static void resources(struct check *t) {
+static void resources(struct check* t)
+{
     const int guided[] = {MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED};
     MPI_Info info;
     CHECK_CALL(t, MPI_Info_create(&info));
@@ -62,7 +66,8 @@ static void resources(struct check *t) {
     CHECK_CALL(t, MPI_Info_free(&info));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("split_type");
     MPI_Comm part;
     shared(&t);

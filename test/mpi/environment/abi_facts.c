@@ -2,7 +2,8 @@
 // What the ABI says of itself and keeps for a Fortran layer.
 #include "../check.h"
 
-static void has_size(struct check *t, MPI_Info info, const char *key, size_t size_bytes) {
+static void has_size(struct check* t, MPI_Info info, const char* key, size_t size_bytes)
+{
     char value[16] = "";
     int length = sizeof value, flag = 0;
     CHECK_CALL(t, MPI_Info_get_string(info, key, &length, value, &flag));
@@ -10,7 +11,8 @@ static void has_size(struct check *t, MPI_Info info, const char *key, size_t siz
     CHECK_INT(t, atol(value), size_bytes);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("abi_facts");
     MPI_Info info, fortran;
     int is_set = 1;

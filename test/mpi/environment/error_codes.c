@@ -8,7 +8,8 @@ struct seen {
     int calls;
 };
 
-static void has_text(struct check *t, int code, const char *want) {
+static void has_text(struct check* t, int code, const char* want)
+{
     char text[MPI_MAX_ERROR_STRING];
     int length = -1;
     CHECK_CALL(t, MPI_Error_string(code, text, &length));
@@ -17,18 +18,20 @@ static void has_text(struct check *t, int code, const char *want) {
 }
 
 // The record's address is the communicator's name: ranks may be threads, which share globals.
-static void on_error(MPI_Comm *comm, int *code, ...) {
-    struct seen *seen = NULL;
+static void on_error(MPI_Comm* comm, int* code, ...)
+{
+    struct seen* seen = NULL;
     char name[MPI_MAX_OBJECT_NAME];
     int length = 0;
     MPI_Comm_get_name(*comm, name, &length);
-    if (sscanf(name, "%p", (void **)&seen) == 1) {
+    if (sscanf(name, "%p", (void**)&seen) == 1) {
         seen->code = *code;
         ++seen->calls;
     }
 }
 
-static void added(struct check *t, int early) {
+static void added(struct check* t, int early)
+{
     int error_class = -1, code = -1, got = -1;
     CHECK_CALL(t, MPI_Add_error_class(&error_class));
     CHECK(t, error_class > MPI_ERR_LASTCODE);
@@ -55,13 +58,14 @@ static void added(struct check *t, int early) {
 }
 
 // A code of the application reaches its handler as it is.
-static void raised(struct check *t, int code) {
+static void raised(struct check* t, int code)
+{
     struct seen seen = {0, 0};
     char name[32];
     MPI_Comm copy;
     MPI_Errhandler handler;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_SELF, &copy));
-    snprintf(name, sizeof name, "%p", (void *)&seen);
+    snprintf(name, sizeof name, "%p", (void*)&seen);
     CHECK_CALL(t, MPI_Comm_set_name(copy, name));
     CHECK_CALL(t, MPI_Comm_create_errhandler(on_error, &handler));
     CHECK_CALL(t, MPI_Comm_set_errhandler(copy, handler));
@@ -72,14 +76,16 @@ static void raised(struct check *t, int code) {
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     int early = -1, got = -1;
     MPI_Errhandler early_handler;
     const int before[] = {MPI_Add_error_class(&early), MPI_Add_error_string(early, "early"),
                           MPI_Comm_create_errhandler(on_error, &early_handler)};
     MPI_Init(NULL, NULL);
     struct check t = check_start("error_codes");
-    for (int i = 0; i < 3; ++i) CHECK_INT(&t, before[i], MPI_SUCCESS);
+    for (int i = 0; i < 3; ++i)
+        CHECK_INT(&t, before[i], MPI_SUCCESS);
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     has_text(&t, early, "early");
     CHECK_CALL(&t, MPI_Error_class(early, &got));

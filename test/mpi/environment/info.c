@@ -3,12 +3,14 @@
 #define CHECK_OWN_INIT
 #include "../check.h"
 
-static void has_value(struct check *t, MPI_Info info, const char *key, const char *want) {
+static void has_value(struct check* t, MPI_Info info, const char* key, const char* want)
+{
     char value[64];
     int length = 0, flag = -1;
     CHECK_CALL(t, MPI_Info_get_string(info, key, &length, NULL, &flag));
     CHECK_INT(t, flag, want != NULL);
-    if (want == NULL) return;
+    if (want == NULL)
+        return;
     CHECK_INT(t, length, strlen(want) + 1);
     length = sizeof value;
     CHECK_CALL(t, MPI_Info_get_string(info, key, &length, value, &flag));
@@ -17,10 +19,11 @@ static void has_value(struct check *t, MPI_Info info, const char *key, const cha
     CHECK_INT(t, length, strlen(want));
 }
 
-static MPI_Info before_init(struct check *t) {
+static MPI_Info before_init(struct check* t)
+{
     MPI_Info info, program;
     char word[] = "program", first[] = "-x", second[] = "7";
-    char *words[] = {word, first, second, NULL};
+    char* words[] = {word, first, second, NULL};
     CHECK_CALL(t, MPI_Info_create(&info));
     CHECK_CALL(t, MPI_Info_set(info, "early", "bird"));
     has_value(t, info, "early", "bird");
@@ -31,7 +34,8 @@ static MPI_Info before_init(struct check *t) {
     return info;
 }
 
-static void keys_and_values(struct check *t) {
+static void keys_and_values(struct check* t)
+{
     MPI_Info info, copy;
     char key[MPI_MAX_INFO_KEY], value[4];
     int count = -1, flag = -1, length = 4;
@@ -62,7 +66,8 @@ static void keys_and_values(struct check *t) {
     CHECK_CALL(t, MPI_Info_free(&info));
 }
 
-static void environment(struct check *t) {
+static void environment(struct check* t)
+{
     MPI_Info copy;
     char size[16];
     snprintf(size, sizeof size, "%d", t->size);
@@ -74,7 +79,8 @@ static void environment(struct check *t) {
     has_value(t, MPI_INFO_ENV, "maxprocs", size);
 }
 
-static void refusals(struct check *t, MPI_Info info) {
+static void refusals(struct check* t, MPI_Info info)
+{
     char longest[MPI_MAX_INFO_VAL + 1], key[MPI_MAX_INFO_KEY];
     int count, flag;
     MPI_Info none = MPI_INFO_NULL, fixed = MPI_INFO_ENV, copy;
@@ -99,7 +105,8 @@ static void refusals(struct check *t, MPI_Info info) {
     REFUSED(t, MPI_Info_free(&freed), MPI_ERR_INFO);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check early = {"info", -1, 0, 0, 0, 0, 0};
     MPI_Info info = before_init(&early);
     MPI_Init(NULL, NULL);

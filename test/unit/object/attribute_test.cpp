@@ -138,8 +138,8 @@ TEST_F(AttributeTest, AFreedKeyWorksUntilItsLastAttributeIsGone)
 
 TEST_F(AttributeTest, AThrowingCallbackLeavesTheAttribute)
 {
-    const int number = keys.create<MPI_Comm>(Keyed::communicator, MPI_COMM_NULL_COPY_FN,
-                                             &throw_delete, nullptr);
+    const int number =
+        keys.create<MPI_Comm>(Keyed::communicator, MPI_COMM_NULL_COPY_FN, &throw_delete, nullptr);
     set_attribute(set, MPI_COMM_SELF, keys.find(Keyed::communicator, number), &values[0]);
     EXPECT_THROW((void)delete_attributes(set, MPI_COMM_SELF), std::runtime_error);
     EXPECT_NE(set.find(number), nullptr);
