@@ -241,8 +241,9 @@ TEST_F(EntriesTest, what_is_not_built_fails_through_the_right_door)
     MPI_File file = MPI_FILE_NULL;
     refused(MPI_ERR_UNSUPPORTED_OPERATION,
             [&] { return MPI_Bsend(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD); });
-    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Comm_disconnect(&made); });
-    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Comm_disconnect(nullptr); });
+    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Intercomm_merge(made, 0, &made); });
+    refused(MPI_ERR_UNSUPPORTED_OPERATION,
+            [&] { return MPI_Intercomm_merge(MPI_COMM_WORLD, 0, nullptr); });
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Win_fence(0, MPI_WIN_NULL); });
     refused(MPI_T_ERR_NOT_SUPPORTED, [&] { return MPI_T_cvar_get_num(&value_); });
     // The default file handler returns even where communicators are fatal.

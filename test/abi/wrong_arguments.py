@@ -43,8 +43,12 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "argv": ("NULL", []),
     "int": ("0", []),
     "flag": ("0", []),
+    "keyval": ("MPI_KEYVAL_INVALID", []),
+    "strings": ("NULL", []),
+    "attribute_function": ("NULL", []),
 }
 INPUTS["queried_datatype"] = INPUTS["datatype"]
+INPUTS["comm_or_null"] = (INPUTS["comm"][0], INPUTS["comm"][1][1:])
 ARRAYS = {"request": "requests", "status": "statuses", "int": "numbers", "group_rank": "numbers",
           "group_rank_or_null": "null_ranks"}
 RANK_KINDS = {"group_rank", "group_rank_or_null"}
@@ -66,7 +70,7 @@ def good(function: Function, arg: Arg) -> str:
         return "0" if of_ranks else "1"
     if arg.direction == "in":
         return INPUTS[arg.kind][0]
-    if arg.kind == "string":
+    if arg.kind in ("string", "string_or_null"):
         return "text"
     return "&status" if arg.kind == "status" else f"(void*)&{arg.kind}_place"
 
@@ -90,6 +94,8 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]
+    if arg.kind == "string_or_null":
+        return []
     if arg.kind == "status":
         return [] if arg.direction == "out" else [({name: "NULL"}, "MPI_ERR_ARG")]
     cases = [({name: "NULL"}, "MPI_ERR_ARG")]
