@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph_engine.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 #include <vector>
@@ -11,14 +14,15 @@
 
 namespace headway::engine {
 
-/// One run. In the node heap; belongs to the rank's executor. `waiting` and `ready` follow it.
+/// One run. In the node heap; belongs to the rank's executor. `waiting`, `ready` and the tables of
+/// listed blocks follow it.
 struct GraphInstance {
     const GraphTemplate* stored = nullptr;
     Op* completion = nullptr;
     const Scope* scope = nullptr;
     GraphInstance* next_stalled = nullptr;
     std::byte* spaces[3] = {};  ///< by Space
-    BlockLayout layout;
+    BlockLayout layouts[3];     ///< by Space
     Reduction reduction;
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
@@ -32,12 +36,32 @@ struct GraphInstance {
     /// Queue of nodes that may start; each node enters it once.
     std::uint32_t* ready() noexcept { return waiting() + stored->node_count; }
 
+    /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
+    BlockRange* tables() noexcept
+    {
+        return reinterpret_cast<BlockRange*>(waiting() + std::size_t{2} * stored->node_count);
+    }
+
+    const BlockLayout& layout(Extent extent) const noexcept
+    {
+        return layouts[static_cast<std::size_t>(extent.space)];
+    }
+
+    /// Computed as a number: a listed block without elements may lie anywhere, also behind null.
     std::byte* address(Extent extent) noexcept
     {
-        return spaces[static_cast<std::size_t>(extent.space)] +
-               layout.offset_bytes(extent.first_block);
+        const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
+        const auto offset = static_cast<std::uintptr_t>(
+            layout(extent).offset_bytes(extent.first_block));
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
+    }
+
+    std::uint64_t size_bytes(Extent extent) const noexcept
+    {
+        return layout(extent).size_bytes(extent);
     }
 };
+static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
 
 namespace {
 
@@ -64,16 +88,25 @@ void complete_node(GraphInstance* run, std::uint32_t index)
     --run->remaining;
 }
 
+/// Where both sides list their blocks, a rank may tell itself two lengths for one block.
+void copy(GraphInstance* run, const GraphNode& node)
+{
+    const std::uint64_t room = run->size_bytes(node.target);
+    std::uint64_t bytes = run->size_bytes(node.source);
+    if (bytes > room) {
+        bytes = room;
+        run->error = OpError::truncated;
+    }
+    if (bytes != 0) {
+        std::memmove(run->address(node.target), run->address(node.source), bytes);
+    }
+}
+
 void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t elements = run->layout.elements(node.target);
-    const void* in = run->address(node.source);
-    void* inout = run->address(node.target);
-    const Reduction& reduction = run->reduction;
-    if (reduction.user_op == 0) {
-        data::reduce_kernel(reduction.op, reduction.kind)(in, inout, elements);
-    }
-    else if (!driver.node().user_reduction(driver, reduction.user_op, in, inout, elements)) {
+    const std::uint64_t elements = run->layout(node.target).elements(node.target);
+    if (!run_reduction(driver, run->reduction, run->address(node.source),
+                       run->address(node.target), elements)) {
         run->error = OpError::user_function;
     }
 }
@@ -89,7 +122,7 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
     op->header = message_name(*run, node);
     op->peer = run->scope->peer(node.peer);
     op->address = run->address(extent);
-    op->size_bytes = run->layout.size_bytes(extent);
+    op->size_bytes = run->size_bytes(extent);
     op->is_in_heap = extent.space == Space::scratch;
     op->graph = run;
     op->node = index;
@@ -103,7 +136,7 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
 /// Short messages leave without an op. False: the node needs one.
 bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t bytes = run->layout.size_bytes(node.source);
+    const std::uint64_t bytes = run->size_bytes(node.source);
     if (bytes > driver.node().knobs.eager_limit) {
         return false;
     }
@@ -141,13 +174,9 @@ bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
     case NodeKind::send:
     case NodeKind::receive:
         return start_message(driver, run, index);
-    case NodeKind::copy: {
-        const std::uint64_t bytes = run->layout.size_bytes(node.target);
-        if (bytes != 0) {
-            std::memmove(run->address(node.target), run->address(node.source), bytes);
-        }
+    case NodeKind::copy:
+        copy(run, node);
         break;
-    }
     case NodeKind::reduce:
         reduce(driver, run, node);
         break;
@@ -185,12 +214,38 @@ void run_ready(Driver& driver, GraphInstance* run)
     }
 }
 
+/// Lays the caller's tables down behind the run and makes the layout of each space.
+void set_layouts(GraphInstance* run, const GraphArguments& arguments)
+{
+    const GraphTemplate& stored = *run->stored;
+    BlockRange* table = run->tables();
+    for (std::size_t space = 0; space < std::size(run->layouts); ++space) {
+        const std::span<const BlockRange> listed = arguments.listed[space];
+        BlockLayout& layout = run->layouts[space];
+        layout.element_bytes = arguments.element_bytes;
+        if (listed.empty()) {
+            layout.blocks = stored.blocks;
+            layout.block_count = stored.block_count;
+            layout.count = arguments.count;
+            continue;
+        }
+        layout.blocks = Blocks::listed;
+        layout.block_count = static_cast<std::uint32_t>(listed.size());
+        layout.count = static_cast<std::uint64_t>(listed.back().offset) + listed.back().count;
+        layout.table = table;
+        table = std::copy(listed.begin(), listed.end(), table);
+    }
+}
+
 GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
                           const GraphArguments& arguments)
 {
     memory::Allocator& allocator = driver.allocator();
-    const std::size_t bytes =
+    std::size_t bytes =
         sizeof(GraphInstance) + std::size_t{2} * stored.node_count * sizeof(std::uint32_t);
+    for (const std::span<const BlockRange> listed : arguments.listed) {
+        bytes += listed.size_bytes();
+    }
     void* place = allocator.allocate(bytes);
     Op* completion = driver.create_op(OpKind::graph);
     if (place == nullptr || completion == nullptr) {
@@ -201,14 +256,15 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
     auto* run = new (place) GraphInstance;
     run->stored = &stored;
     run->completion = completion;
-    run->layout = {stored.blocks, stored.block_count, arguments.element_bytes, arguments.count};
+    set_layouts(run, arguments);
     run->reduction = arguments.reduction;
     run->remaining = stored.node_count;
     auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
     run->spaces[static_cast<std::size_t>(Space::send)] = send;
     run->spaces[static_cast<std::size_t>(Space::receive)] =
         static_cast<std::byte*>(arguments.receive);
-    const std::uint64_t scratch_bytes = run->layout.offset_bytes(stored.scratch_blocks);
+    const std::uint64_t scratch_bytes =
+        run->size_bytes({Space::scratch, 0, stored.scratch_blocks});
     if (scratch_bytes != 0) {
         void* scratch = allocator.allocate(scratch_bytes);
         run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
@@ -287,6 +343,16 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
     }
     run_ready(driver, run);
     return completion;
+}
+
+bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, void* inout,
+                   std::uint64_t count)
+{
+    if (reduction.user_op != 0) {
+        return driver.node().user_reduction(driver, reduction.user_op, in, inout, count);
+    }
+    data::reduce_kernel(reduction.op, reduction.kind)(in, inout, count);
+    return true;
 }
 
 int run_fired_nodes(Driver& driver)

@@ -7,6 +7,13 @@
 
 namespace headway::object {
 
+void drop_operator(UserOperator* op)
+{
+    if (--op->references == 0) {
+        delete op;
+    }
+}
+
 std::optional<data::ReduceOperator> find_predefined_operator(MPI_Op handle) noexcept
 {
     using data::ReduceOperator;

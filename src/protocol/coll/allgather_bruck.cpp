@@ -8,9 +8,11 @@ namespace headway::protocol::coll {
 using engine::Extent;
 using engine::Space;
 
+namespace {
+
 // Scratch block i holds the block of rank (rank + i) mod size. Round k brings 2^k further blocks
 // from the rank 2^k above; at the end scratch is turned back into rank order.
-Graph allgather_bruck(Place place)
+Graph build(Place place, bool is_listed)
 {
     Graph graph;
     const std::uint32_t size = place.size;
@@ -33,14 +35,34 @@ Graph allgather_bruck(Place place)
         arrived = received;
         have += moved;
     }
+    const auto deliver = [&](std::uint32_t from, std::uint32_t to, std::uint32_t count) {
+        graph.order(arrived,
+                    graph.copy({Space::scratch, from, count}, {Space::receive, to, count}));
+    };
+    if (is_listed) {
+        for (std::uint32_t i = 0; i < size; ++i) {
+            deliver(i, (place.rank + i) % size, 1);
+        }
+        return graph;
+    }
     const std::uint32_t above = size - place.rank;
-    graph.order(arrived, graph.copy({Space::scratch, 0, above},
-                                    {Space::receive, place.rank, above}));
+    deliver(0, place.rank, above);
     if (place.rank != 0) {
-        graph.order(arrived, graph.copy({Space::scratch, above, place.rank},
-                                        {Space::receive, 0, place.rank}));
+        deliver(above, 0, place.rank);
     }
     return graph;
+}
+
+}  // namespace
+
+Graph allgather_bruck(Place place)
+{
+    return build(place, false);
+}
+
+Graph allgatherv_bruck(Place place)
+{
+    return build(place, true);
 }
 
 }  // namespace headway::protocol::coll

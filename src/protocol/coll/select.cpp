@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint64_t bcast_long_bytes = 128 * 1024;
 constexpr std::uint64_t allreduce_long_bytes = 16 * 1024;
 constexpr std::uint64_t allgather_long_bytes = 4 * 1024;
+constexpr std::uint64_t alltoall_long_bytes = 256;
+constexpr std::uint32_t alltoall_bruck_ranks = 8;
 
 }  // namespace
 
@@ -34,10 +36,24 @@ Algorithm choose(Collective collective, const Shape& shape) noexcept
     case Collective::allgather:
         return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgather_bruck
                                                                     : Algorithm::allgather_ring;
+    case Collective::allgatherv:
+        return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgatherv_bruck
+                                                                    : Algorithm::allgather_ring;
     case Collective::alltoall:
+        return shape.bytes < alltoall_long_bytes && shape.size >= alltoall_bruck_ranks
+                   ? Algorithm::alltoall_bruck
+                   : Algorithm::alltoall_pairwise;
+    case Collective::alltoallv:
+        return Algorithm::alltoall_pairwise;
+    case Collective::scan:
+        return Algorithm::scan_doubling;
+    case Collective::exscan:
+        return Algorithm::exscan_doubling;
+    case Collective::reduce_scatter:
         break;
     }
-    return Algorithm::alltoall_pairwise;
+    return shape.is_commutative ? Algorithm::reduce_scatter_halving
+                                : Algorithm::reduce_scatter_binomial;
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)
@@ -61,12 +77,24 @@ Graph build(Algorithm algorithm, Place place, std::uint32_t root)
         return scatter_flat(place, root);
     case Algorithm::allgather_bruck:
         return allgather_bruck(place);
+    case Algorithm::allgatherv_bruck:
+        return allgatherv_bruck(place);
     case Algorithm::allgather_ring:
         return allgather_ring(place);
     case Algorithm::alltoall_pairwise:
+        return alltoall_pairwise(place);
+    case Algorithm::alltoall_bruck:
+        return alltoall_bruck(place);
+    case Algorithm::scan_doubling:
+        return scan_doubling(place);
+    case Algorithm::exscan_doubling:
+        return exscan_doubling(place);
+    case Algorithm::reduce_scatter_halving:
+        return reduce_scatter_halving(place);
+    case Algorithm::reduce_scatter_binomial:
         break;
     }
-    return alltoall_pairwise(place);
+    return reduce_scatter_binomial(place);
 }
 
 }  // namespace headway::protocol::coll
