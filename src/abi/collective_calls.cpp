@@ -28,7 +28,7 @@ std::byte* bytes_at(const void* buffer) noexcept
 /// The buffer, or where its elements have gaps the packed one that takes its place and stays in
 /// `kept`.
 std::byte* without_gaps(CollectiveCall& collective,
-                        std::optional<PackedBlocks> object::CollectiveKeep::*kept,
+                        std::optional<PackedBlocks> object::CollectiveKeep::* kept,
                         const TypedBlock& block)
 {
     if (!object::has_gaps(*block.type)) [[likely]] {
@@ -38,7 +38,7 @@ std::byte* without_gaps(CollectiveCall& collective,
 }
 
 bool set_uniform(Call& call, CollectiveCall& collective, const UniformSide& side,
-                 std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::*kept,
+                 std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::* kept,
                  std::byte** place)
 {
     collective.element_bytes = 1;
@@ -67,7 +67,7 @@ std::int64_t displacement_bytes(const ListedSide& side, std::uint32_t block,
 }
 
 bool set_listed(Call& call, CollectiveCall& collective, const ListedSide& side,
-                std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::*kept,
+                std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::* kept,
                 std::vector<engine::BlockRange>& ranges, std::byte** place)
 {
     collective.element_bytes = 1;
@@ -118,12 +118,11 @@ CollectiveCall barrier()
 
 }  // namespace
 
-bool set_send(Call& call, CollectiveCall& collective, const UniformSide& side,
-              std::uint32_t blocks)
+bool set_send(Call& call, CollectiveCall& collective, const UniformSide& side, std::uint32_t blocks)
 {
     std::byte* place = nullptr;
-    const bool is_set = set_uniform(call, collective, side, blocks, &object::CollectiveKeep::sent,
-                                    &place);
+    const bool is_set =
+        set_uniform(call, collective, side, blocks, &object::CollectiveKeep::sent, &place);
     collective.send = place;
     return is_set;
 }
@@ -132,8 +131,8 @@ bool set_receive(Call& call, CollectiveCall& collective, const UniformSide& side
                  std::uint32_t blocks)
 {
     std::byte* place = nullptr;
-    const bool is_set = set_uniform(call, collective, side, blocks,
-                                    &object::CollectiveKeep::received, &place);
+    const bool is_set =
+        set_uniform(call, collective, side, blocks, &object::CollectiveKeep::received, &place);
     collective.receive = place;
     return is_set;
 }
@@ -151,9 +150,9 @@ bool set_receive(Call& call, CollectiveCall& collective, const ListedSide& side,
                  std::uint32_t blocks)
 {
     std::byte* place = nullptr;
-    const bool is_set = set_listed(call, collective, side, blocks,
-                                   &object::CollectiveKeep::received, collective.receive_blocks,
-                                   &place);
+    const bool is_set =
+        set_listed(call, collective, side, blocks, &object::CollectiveKeep::received,
+                   collective.receive_blocks, &place);
     collective.receive = place;
     return is_set;
 }

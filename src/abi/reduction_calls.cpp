@@ -114,8 +114,9 @@ int reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray re
         const MPI_Count count = recvcounts[block];
         collective.send_blocks.push_back({total, static_cast<std::uint64_t>(count)});
         if (__builtin_add_overflow(total, count, &total)) {
-            return call.fail(MPI_ERR_COUNT, "the counts (argument recvcounts) add up to more than "
-                                            "2^63 elements");
+            return call.fail(MPI_ERR_COUNT,
+                             "the counts (argument recvcounts) add up to more than "
+                             "2^63 elements");
         }
     }
     if (const int error = begin(call, collective, {total, datatype, op}); error != MPI_SUCCESS) {
@@ -132,8 +133,9 @@ int reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf,
     CollectiveCall collective;
     MPI_Count total = 0;
     if (__builtin_mul_overflow(combination.count, MPI_Count{comm.size()}, &total)) {
-        return call.fail(MPI_ERR_COUNT, "count %lld of every rank adds up to more than 2^63 "
-                                        "elements",
+        return call.fail(MPI_ERR_COUNT,
+                         "count %lld of every rank adds up to more than 2^63 "
+                         "elements",
                          static_cast<long long>(combination.count));
     }
     const Combination whole{total, combination.datatype, combination.op};
@@ -164,15 +166,15 @@ int Ireduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI
 int Allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
               MPI_Datatype datatype, MPI_Op op, Communicator* comm)
 {
-    return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op}, *comm,
-                         nullptr);
+    return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op},
+                         *comm, nullptr);
 }
 
 int Iallreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
                MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Request* request)
 {
-    return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op}, *comm,
-                         request);
+    return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op},
+                         *comm, request);
 }
 
 int Scan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,

@@ -96,11 +96,17 @@ using Wrapping = typename WrappingFor<T>::Type;
 
 struct Max {
     template <typename T>
-    static T apply(T a, T b) { return a < b ? b : a; }
+    static T apply(T a, T b)
+    {
+        return a < b ? b : a;
+    }
 };
 struct Min {
     template <typename T>
-    static T apply(T a, T b) { return b < a ? b : a; }
+    static T apply(T a, T b)
+    {
+        return b < a ? b : a;
+    }
 };
 struct Sum {
     template <typename T>
@@ -108,8 +114,7 @@ struct Sum {
     {
         if constexpr (is_arithmetic_integer<T>) {
             return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
-        }
-        else {
+        } else {
             return a + b;
         }
     }
@@ -120,35 +125,52 @@ struct Product {
     {
         if constexpr (is_arithmetic_integer<T>) {
             return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
-        }
-        else {
+        } else {
             return a * b;
         }
     }
 };
 struct LogicalAnd {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a != T{} && b != T{}); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a != T{} && b != T{});
+    }
 };
 struct LogicalOr {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a != T{} || b != T{}); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a != T{} || b != T{});
+    }
 };
 struct LogicalXor {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>((a != T{}) != (b != T{})); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>((a != T{}) != (b != T{}));
+    }
 };
 struct BitwiseAnd {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a & b); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a & b);
+    }
 };
 struct BitwiseOr {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a | b); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a | b);
+    }
 };
 struct BitwiseXor {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a ^ b); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a ^ b);
+    }
 };
 
 // On a tie the lower index wins (MPI-5.0 section 6.9.4).
@@ -297,10 +319,10 @@ constexpr Row location_row()
 
 // Indexed by ReduceOperator, in its order.
 constexpr std::array<Row, operator_count> kernels = {
-    ordered_row<Max>(),         ordered_row<Min>(),        arithmetic_row<Sum>(),
-    arithmetic_row<Product>(),  logical_row<LogicalAnd>(), logical_row<LogicalOr>(),
-    logical_row<LogicalXor>(),  bitwise_row<BitwiseAnd>(), bitwise_row<BitwiseOr>(),
-    bitwise_row<BitwiseXor>(),  location_row<MaxLocation>(), location_row<MinLocation>(),
+    ordered_row<Max>(),        ordered_row<Min>(),          arithmetic_row<Sum>(),
+    arithmetic_row<Product>(), logical_row<LogicalAnd>(),   logical_row<LogicalOr>(),
+    logical_row<LogicalXor>(), bitwise_row<BitwiseAnd>(),   bitwise_row<BitwiseOr>(),
+    bitwise_row<BitwiseXor>(), location_row<MaxLocation>(), location_row<MinLocation>(),
 };
 
 }  // namespace

@@ -76,8 +76,8 @@ class Graph {
     static constexpr NodeIndex none = UINT32_MAX;
 
     Blocks blocks = Blocks::uniform;
-    std::uint32_t block_count = 1;    ///< pieces of the vector (split only)
-    std::uint32_t scratch_blocks = 0; ///< size of the scratch space
+    std::uint32_t block_count = 1;     ///< pieces of the vector (split only)
+    std::uint32_t scratch_blocks = 0;  ///< size of the scratch space
 
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
     std::span<const Edge> edges() const noexcept { return edges_; }
@@ -124,9 +124,8 @@ struct BlockLayout {
         if (blocks == Blocks::listed) {
             return listed_elements(extent);
         }
-        return static_cast<std::uint64_t>(
-            element_offset(extent.first_block + extent.block_count) -
-            element_offset(extent.first_block));
+        return static_cast<std::uint64_t>(element_offset(extent.first_block + extent.block_count) -
+                                          element_offset(extent.first_block));
     }
 
     std::uint64_t size_bytes(Extent extent) const noexcept

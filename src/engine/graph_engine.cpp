@@ -51,8 +51,8 @@ struct GraphInstance {
     std::byte* address(Extent extent) noexcept
     {
         const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
-        const auto offset = static_cast<std::uintptr_t>(
-            layout(extent).offset_bytes(extent.first_block));
+        const auto offset =
+            static_cast<std::uintptr_t>(layout(extent).offset_bytes(extent.first_block));
         return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
     }
 
@@ -105,8 +105,8 @@ void copy(GraphInstance* run, const GraphNode& node)
 void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     const std::uint64_t elements = run->layout(node.target).elements(node.target);
-    if (!run_reduction(driver, run->reduction, run->address(node.source),
-                       run->address(node.target), elements)) {
+    if (!run_reduction(driver, run->reduction, run->address(node.source), run->address(node.target),
+                       elements)) {
         run->error = OpError::user_function;
     }
 }
@@ -160,8 +160,7 @@ bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
     }
     if (is_send) {
         driver.node().messages.start_send(driver, op);
-    }
-    else {
+    } else {
         driver.node().messages.start_receive(driver, op);
     }
     return true;
@@ -171,15 +170,15 @@ bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
     switch (node.kind) {
-    case NodeKind::send:
-    case NodeKind::receive:
-        return start_message(driver, run, index);
-    case NodeKind::copy:
-        copy(run, node);
-        break;
-    case NodeKind::reduce:
-        reduce(driver, run, node);
-        break;
+        case NodeKind::send:
+        case NodeKind::receive:
+            return start_message(driver, run, index);
+        case NodeKind::copy:
+            copy(run, node);
+            break;
+        case NodeKind::reduce:
+            reduce(driver, run, node);
+            break;
     }
     complete_node(run, index);
     return true;
@@ -263,8 +262,7 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
     run->spaces[static_cast<std::size_t>(Space::send)] = send;
     run->spaces[static_cast<std::size_t>(Space::receive)] =
         static_cast<std::byte*>(arguments.receive);
-    const std::uint64_t scratch_bytes =
-        run->size_bytes({Space::scratch, 0, stored.scratch_blocks});
+    const std::uint64_t scratch_bytes = run->size_bytes({Space::scratch, 0, stored.scratch_blocks});
     if (scratch_bytes != 0) {
         void* scratch = allocator.allocate(scratch_bytes);
         run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
@@ -285,8 +283,8 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     const std::size_t edges = graph.edges().size();
     const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
     const std::size_t words = (nodes + 1) + edges + nodes;
-    void* place = allocator.allocate(sizeof(GraphTemplate) + node_bytes +
-                                     words * sizeof(std::uint32_t));
+    void* place =
+        allocator.allocate(sizeof(GraphTemplate) + node_bytes + words * sizeof(std::uint32_t));
     if (place == nullptr) {
         return nullptr;
     }

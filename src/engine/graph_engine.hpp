@@ -26,7 +26,7 @@ struct GraphTemplate {
     GraphNode* nodes = nullptr;
     std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
     std::uint32_t* successors = nullptr;
-    std::uint32_t* dependencies = nullptr;     ///< edges into each node
+    std::uint32_t* dependencies = nullptr;  ///< edges into each node
 };
 
 /// What a reduce node computes.

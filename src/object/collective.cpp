@@ -118,8 +118,7 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveC
         .element_bytes = call.element_bytes,
         .reduction = reduction_of(call),
         .listed = {call.send_blocks, call.receive_blocks, scratch}};
-    engine::Op* op =
-        engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
+    engine::Op* op = engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
     if (op != nullptr && call.keep != nullptr) {
         set_keep(*op, call.keep.release());
     }

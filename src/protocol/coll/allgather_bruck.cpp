@@ -16,21 +16,21 @@ Graph build(Place place, bool is_listed)
 {
     Graph graph;
     const std::uint32_t size = place.size;
-    const Extent own = place.in_place ? Extent{Space::receive, place.rank, 1}
-                                      : Extent{.space = Space::send};
+    const Extent own =
+        place.in_place ? Extent{Space::receive, place.rank, 1} : Extent{.space = Space::send};
     graph.scratch_blocks = size;
     Graph::NodeIndex ready = graph.copy(own, {Space::scratch, 0, 1});
     Graph::NodeIndex arrived = ready;
     std::uint16_t slot = 0;
     for (std::uint32_t have = 1; have < size; ++slot) {
         const std::uint32_t moved = std::min(have, size - have);
-        const auto sent = graph.send((place.rank + size - have) % size, slot,
-                                     {Space::scratch, 0, moved});
+        const auto sent =
+            graph.send((place.rank + size - have) % size, slot, {Space::scratch, 0, moved});
         graph.order(ready, sent);
         // A round sends what all earlier rounds brought: order receives one after the other.
         graph.order(arrived, sent);
-        const auto received = graph.receive((place.rank + have) % size, slot,
-                                            {Space::scratch, have, moved});
+        const auto received =
+            graph.receive((place.rank + have) % size, slot, {Space::scratch, have, moved});
         graph.order(arrived, received);
         arrived = received;
         have += moved;

@@ -14,8 +14,7 @@ Reduced add_reduce_tree(Graph& graph, Place place, Extent input)
     Reduced reduced{.vector = input};
     const std::uint32_t blocks = input.block_count;
     const std::uint32_t rank = place.rank;
-    const std::uint32_t top =
-        rank == 0 ? power_of_two_below(place.size) * 2 : rank & (~rank + 1);
+    const std::uint32_t top = rank == 0 ? power_of_two_below(place.size) * 2 : rank & (~rank + 1);
     for (std::uint32_t step = 1; step < top && rank + step < place.size; step *= 2) {
         const Extent child{Space::scratch, blocks * reduced.scratch_vectors++, blocks};
         const auto received = graph.receive(rank + step, 0, child);

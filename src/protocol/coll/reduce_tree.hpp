@@ -10,9 +10,9 @@ namespace headway::protocol::coll {
 
 /// What a rank has of a reduction after its part of the tree.
 struct Reduced {
-    engine::Extent vector;                                    ///< where it stands
-    Graph::NodeIndex combined = Graph::none;                  ///< the node that produced it
-    std::uint32_t scratch_vectors = 0;                        ///< taken, from 0 on
+    engine::Extent vector;                    ///< where it stands
+    Graph::NodeIndex combined = Graph::none;  ///< the node that produced it
+    std::uint32_t scratch_vectors = 0;        ///< taken, from 0 on
 };
 
 /// Adds to an empty graph: receive what the children have and combine it with `input`, in rank
