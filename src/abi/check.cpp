@@ -53,8 +53,8 @@ bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatyp
            is_buffer(buffer, has_elements(counts, size) ? 1 : 0, datatype);
 }
 
-bool is_buffer(const void* buffer, const object::CountArray& counts,
-               const MPI_Datatype datatypes[], int size) noexcept
+bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
+               int size) noexcept
 {
     for (int index = 0; index < size; ++index) {
         if (!is_buffer(buffer, counts[static_cast<std::size_t>(index)], datatypes[index])) {

@@ -83,8 +83,8 @@ bool has_elements(const object::CountArray& counts, int size) noexcept;
 /// The same for the buffers of v-forms, whose blocks have one datatype, or one each.
 bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatype datatype,
                int size) noexcept;
-bool is_buffer(const void* buffer, const object::CountArray& counts,
-               const MPI_Datatype datatypes[], int size) noexcept;
+bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
+               int size) noexcept;
 
 /// Where it holds, count and datatype of that buffer are not looked at.
 inline bool is_in_place(const void* buffer) noexcept

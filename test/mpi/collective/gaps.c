@@ -120,8 +120,8 @@ static int finish(int code, MPI_Request* request)
         memset(in, filler, all);                                                                   \
         /* MPICH 5.0.2 writes past its scratch memory here. */                                     \
         if (!t->lenient) {                                                                         \
-            CHECK_CALL(                                                                            \
-                t, MPI_Reduce_scatter_block(out, in, elements, type, copy, MPI_COMM_WORLD));       \
+            CHECK_CALL(t,                                                                          \
+                       MPI_Reduce_scatter_block(out, in, elements, type, copy, MPI_COMM_WORLD));   \
             look_##name(t, in, 0, t->rank);                                                        \
         }                                                                                          \
         CHECK_CALL(t,                                                                              \
