@@ -17,6 +17,8 @@ RANK_OF_COMM = {"dest", "source", "root"}
 # Kinds that are looked up in the rank, which is not there before MPI_Init.
 NEED_RANK = {*COMM, "group", "datatype", "queried_datatype", "op"}
 OF_ITSELF = {"tag", "recv_tag", "color"}
+# Kinds of which collectives take one for each rank, and the function that looks at all of them.
+PER_RANK = {"count": "check_counts", "displacement": None, "datatype": "check_datatypes"}
 
 
 class Checks:
@@ -91,6 +93,8 @@ class Checks:
             return self.group_ranks(arg)
         if arg.is_array and kind in {"request", "status"}:
             return self.array_not_null(arg)
+        if arg.is_array and arg.array == "group" and kind in PER_RANK:
+            return self.per_rank(arg)
         if arg.is_array:
             raise SpecError(f"{self.function.name}: no check for an array of kind {kind}")
         if pointer or kind in {"string", "status", "function", "either_function"}:
@@ -153,6 +157,23 @@ class Checks:
         return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
                         "    return code;", "}"]
 
+    def per_rank(self, arg: Arg) -> list[str]:
+        lines = self.not_null(arg)
+        check = PER_RANK[arg.kind]
+        if check is None:
+            return lines
+        checked = f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {self.comm_size()})'
+        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
+                        "    return code;", "}"]
+
+    def comm_size(self) -> str:
+        return f"{self.comm_object()}->size()"
+
+    def amount(self, name: str) -> str:
+        """A count or a datatype as the functions of abi/check.hpp take it."""
+        arg = self.by_name[name]
+        return f"object::CountArray({name})" if arg.is_array and arg.kind == "count" else name
+
     def in_place(self, arg: Arg) -> str:
         condition = f"is_in_place({arg.name})"
         return f"at_root && {condition}" if arg.in_place == "root" else condition
@@ -160,20 +181,27 @@ class Checks:
     def buffer(self, arg: Arg) -> list[str]:
         if arg.count is None or arg.datatype is None:
             raise SpecError(f"{self.function.name}: buffer {arg.name} has no count or datatype")
-        condition = f"!is_buffer({arg.name}, {arg.count}, {arg.datatype})"
+        size = f", {self.comm_size()}" if self.by_name[arg.count].is_array else ""
+        condition = f"!is_buffer({arg.name}, {self.amount(arg.count)}, {arg.datatype}{size})"
         if arg.in_place is not None:
-            condition += f" && !({self.in_place(arg)})"
+            condition = f"!({self.in_place(arg)}) && {condition}"
         return self.refuse(condition, f'refuse_buffer(call, "{arg.name}", {arg.name})')
 
     def alias(self) -> list[str]:
-        """Where MPI_IN_PLACE exists, the two buffers must not be one."""
+        """Where MPI_IN_PLACE exists, the two buffers must not be one. With displacements they may
+        be: the blocks of both can lie side by side."""
         buffers = [arg for arg in self.args if arg.kind == "buffer"]
         if len(buffers) != 2 or all(arg.in_place is None for arg in buffers):
             return []
+        if any(arg.kind == "displacement" for arg in self.args):
+            return []
         first, second = buffers
         rooted = "at_root && " if any(arg.root_only for arg in buffers) else ""
+        any_element = f"{first.count} > 0"
+        if first.count is not None and self.by_name[first.count].is_array:
+            any_element = f"has_elements({self.amount(first.count)}, {self.comm_size()})"
         condition = (f"{rooted}{first.name} == {second.name} && {first.name} != nullptr && "
-                     f"{first.count} > 0")
+                     f"{any_element}")
         return self.refuse(condition, f'refuse_alias(call, "{first.name}", "{second.name}")')
 
     def guarded(self, arg: Arg, lines: list[str]) -> list[str]:
@@ -181,6 +209,9 @@ class Checks:
         conditions = ["at_root"] if arg.root_only else []
         owners = [other for other in self.args
                   if other.kind == "buffer" and arg.name in (other.count, other.datatype)]
+        if arg.kind == "displacement":
+            before = self.args[: self.args.index(arg)]
+            owners = [other for other in before if other.kind == "buffer"][-1:]
         if len(owners) == 1 and owners[0].in_place is not None:
             condition = self.in_place(owners[0])
             conditions.append(f"!({condition})" if "&&" in condition else f"!{condition}")

@@ -36,6 +36,57 @@ int refuse_handle(Call& call, const char* name, Handle given, const char* what, 
 
 }  // namespace
 
+bool has_elements(const object::CountArray& counts, int size) noexcept
+{
+    for (int index = 0; index < size; ++index) {
+        if (counts[static_cast<std::size_t>(index)] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatype datatype,
+               int size) noexcept
+{
+    return is_buffer(buffer, 1, datatype) ||
+           is_buffer(buffer, has_elements(counts, size) ? 1 : 0, datatype);
+}
+
+bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
+               int size) noexcept
+{
+    for (int index = 0; index < size; ++index) {
+        if (!is_buffer(buffer, counts[static_cast<std::size_t>(index)], datatypes[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int check_counts(Call& call, const char* name, const object::CountArray& counts, int size)
+{
+    for (int index = 0; index < size; ++index) {
+        const MPI_Count count = counts[static_cast<std::size_t>(index)];
+        if (count < 0) {
+            return call.raise(call.fail(MPI_ERR_COUNT,
+                                        "entry %d of argument %s is %lld; it must not be negative",
+                                        index, name, static_cast<long long>(count)));
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int check_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[], int size)
+{
+    for (int index = 0; index < size; ++index) {
+        if (!is_datatype(call.rank(), datatypes[index])) {
+            return refuse_datatype(call, name, datatypes[index]);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
 object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle) noexcept
 {
     object::ErrorHandler* const predefined =

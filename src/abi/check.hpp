@@ -88,6 +88,15 @@ inline bool is_buffer(const void* buffer, MPI_Count count, MPI_Datatype datatype
            (count == 0 || !object::is_predefined(object::bits_of(datatype)));
 }
 
+/// At least one block of a v-form is not empty. Requires a block for each of `size` ranks.
+bool has_elements(const object::CountArray& counts, int size) noexcept;
+
+/// The same for the buffers of v-forms, whose blocks have one datatype, or one each.
+bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatype datatype,
+               int size) noexcept;
+bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
+               int size) noexcept;
+
 /// Where it holds, count and datatype of that buffer are not looked at.
 inline bool is_in_place(const void* buffer) noexcept
 {
@@ -117,6 +126,10 @@ object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle
 /// Looks at `count` ranks of a group; raises for the first that is none. MPI_SUCCESS if all are.
 int check_group_ranks(Call& call, const char* name, const int ranks[], int count,
                       const object::Group& group, bool allows_proc_null);
+
+/// Look at one count or datatype for each of `size` ranks; raise for the first that is wrong.
+int check_counts(Call& call, const char* name, const object::CountArray& counts, int size);
+int check_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[], int size);
 
 /// What an `int` output says of a value that does not fit it (MPI-5.0, 3.2.5).
 inline int narrow(MPI_Count value) noexcept

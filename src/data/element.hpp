@@ -12,6 +12,7 @@ enum class ElementKind : std::uint8_t {
     int16,
     int32,
     int64,
+    int128,
     uint8,
     uint16,
     uint32,
@@ -19,15 +20,18 @@ enum class ElementKind : std::uint8_t {
     float32,
     float64,
     float_long,
+    float128,
     complex32,
     complex64,
     complex_long,
+    complex128,
     logical8,  ///< Fortran LOGICAL or C bool of one byte: zero is false, anything else true
     logical16,
     logical32,
     logical64,
+    logical128,
     byte,
-    // pairs (value, index) as the C structs of the standard lay them out
+    // pairs (value, index), packed: without the gaps that they have as C structs
     pair_float_int,
     pair_double_int,
     pair_long_int,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <complex>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -10,24 +11,66 @@ namespace headway::data {
 
 namespace {
 
-// Elements are read and written by memcpy: user buffers of pair types and packed Fortran commons
-// need not be aligned. Compilers turn it into plain vector loads.
+// Types of 16 bytes that Fortran has; C++ has them, under these names, where the platform does.
+#if defined(__SIZEOF_INT128__)
+#define HEADWAY_HAS_INT128 1
+__extension__ using Int128 = __int128;
+__extension__ using Uint128 = unsigned __int128;
+#endif
+#if defined(__SIZEOF_FLOAT128__)
+#define HEADWAY_HAS_FLOAT128 1
+__extension__ using Float128 = __float128;
+#elif __LDBL_MANT_DIG__ == 113
+#define HEADWAY_HAS_FLOAT128 1
+using Float128 = long double;
+#endif
+
+template <typename Value, typename Index>
+struct Pair {
+    Value value;
+    Index index;
+};
+
+// Elements are read and written by memcpy: packed elements need not be aligned. Compilers turn it
+// into plain vector loads.
 template <typename T>
-T load(const std::byte* from) noexcept
-{
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-}
+struct Stored {
+    static constexpr std::size_t bytes = sizeof(T);
+
+    static T load(const std::byte* from) noexcept
+    {
+        T value;
+        std::memcpy(&value, from, bytes);
+        return value;
+    }
+    static void store(std::byte* to, const T& value) noexcept { std::memcpy(to, &value, bytes); }
+};
+
+template <typename Value, typename Index>
+struct Stored<Pair<Value, Index>> {
+    static constexpr std::size_t bytes = sizeof(Value) + sizeof(Index);
+
+    static Pair<Value, Index> load(const std::byte* from) noexcept
+    {
+        return {Stored<Value>::load(from), Stored<Index>::load(from + sizeof(Value))};
+    }
+    static void store(std::byte* to, const Pair<Value, Index>& pair) noexcept
+    {
+        Stored<Value>::store(to, pair.value);
+        Stored<Index>::store(to + sizeof(Value), pair.index);
+    }
+};
 
 template <typename T, typename Combine>
 void combine_all(const void* in, void* inout, std::size_t count, Combine combine) noexcept
 {
+    using Element = Stored<T>;
     const auto* source = static_cast<const std::byte*>(in);
     auto* target = static_cast<std::byte*>(inout);
     for (std::size_t i = 0; i < count; ++i) {
-        const T result = combine(load<T>(source + i * sizeof(T)), load<T>(target + i * sizeof(T)));
-        std::memcpy(target + i * sizeof(T), &result, sizeof(T));
+        const std::size_t at = i * Element::bytes;
+        Element::store(target + at,
+                       combine(Element::load(source + at), Element::load(target + at)));
     }
 }
 
@@ -35,18 +78,35 @@ void combine_all(const void* in, void* inout, std::size_t count, Combine combine
 // undefined, and int8 does not promote. uint16 products would promote to int and overflow it,
 // so narrow kinds compute in 32 bits.
 template <typename T>
-using Wrapping = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
-
+struct WrappingFor {
+    using Type = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+};
 template <typename T>
 constexpr bool is_arithmetic_integer = std::is_integral_v<T>;
+#if defined(HEADWAY_HAS_INT128)
+template <>
+struct WrappingFor<Int128> {
+    using Type = Uint128;
+};
+template <>
+constexpr bool is_arithmetic_integer<Int128> = true;
+#endif
+template <typename T>
+using Wrapping = typename WrappingFor<T>::Type;
 
 struct Max {
     template <typename T>
-    static T apply(T a, T b) { return a < b ? b : a; }
+    static T apply(T a, T b)
+    {
+        return a < b ? b : a;
+    }
 };
 struct Min {
     template <typename T>
-    static T apply(T a, T b) { return b < a ? b : a; }
+    static T apply(T a, T b)
+    {
+        return b < a ? b : a;
+    }
 };
 struct Sum {
     template <typename T>
@@ -54,8 +114,7 @@ struct Sum {
     {
         if constexpr (is_arithmetic_integer<T>) {
             return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
-        }
-        else {
+        } else {
             return a + b;
         }
     }
@@ -66,41 +125,52 @@ struct Product {
     {
         if constexpr (is_arithmetic_integer<T>) {
             return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
-        }
-        else {
+        } else {
             return a * b;
         }
     }
 };
 struct LogicalAnd {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a != T{} && b != T{}); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a != T{} && b != T{});
+    }
 };
 struct LogicalOr {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a != T{} || b != T{}); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a != T{} || b != T{});
+    }
 };
 struct LogicalXor {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>((a != T{}) != (b != T{})); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>((a != T{}) != (b != T{}));
+    }
 };
 struct BitwiseAnd {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a & b); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a & b);
+    }
 };
 struct BitwiseOr {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a | b); }
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a | b);
+    }
 };
 struct BitwiseXor {
     template <typename T>
-    static T apply(T a, T b) { return static_cast<T>(a ^ b); }
-};
-
-template <typename Value, typename Index>
-struct Pair {
-    Value value;
-    Index index;
+    static T apply(T a, T b)
+    {
+        return static_cast<T>(a ^ b);
+    }
 };
 
 // On a tie the lower index wins (MPI-5.0 section 6.9.4).
@@ -148,6 +218,9 @@ constexpr void set_integers(Row& row)
     set<std::int16_t, Operator>(row, ElementKind::int16);
     set<std::int32_t, Operator>(row, ElementKind::int32);
     set<std::int64_t, Operator>(row, ElementKind::int64);
+#if defined(HEADWAY_HAS_INT128)
+    set<Int128, Operator>(row, ElementKind::int128);
+#endif
     set<std::uint8_t, Operator>(row, ElementKind::uint8);
     set<std::uint16_t, Operator>(row, ElementKind::uint16);
     set<std::uint32_t, Operator>(row, ElementKind::uint32);
@@ -160,6 +233,9 @@ constexpr void set_floats(Row& row)
     set<float, Operator>(row, ElementKind::float32);
     set<double, Operator>(row, ElementKind::float64);
     set<long double, Operator>(row, ElementKind::float_long);
+#if defined(HEADWAY_HAS_FLOAT128)
+    set<Float128, Operator>(row, ElementKind::float128);
+#endif
 }
 
 template <typename Operator>
@@ -168,6 +244,9 @@ constexpr void set_complex(Row& row)
     set<std::complex<float>, Operator>(row, ElementKind::complex32);
     set<std::complex<double>, Operator>(row, ElementKind::complex64);
     set<std::complex<long double>, Operator>(row, ElementKind::complex_long);
+#if defined(HEADWAY_HAS_FLOAT128)
+    set<std::complex<Float128>, Operator>(row, ElementKind::complex128);
+#endif
 }
 
 template <typename Operator>
@@ -177,6 +256,9 @@ constexpr void set_logicals(Row& row)
     set<std::uint16_t, Operator>(row, ElementKind::logical16);
     set<std::uint32_t, Operator>(row, ElementKind::logical32);
     set<std::uint64_t, Operator>(row, ElementKind::logical64);
+#if defined(HEADWAY_HAS_INT128)
+    set<Uint128, Operator>(row, ElementKind::logical128);
+#endif
 }
 
 template <typename Operator>
@@ -237,10 +319,10 @@ constexpr Row location_row()
 
 // Indexed by ReduceOperator, in its order.
 constexpr std::array<Row, operator_count> kernels = {
-    ordered_row<Max>(),         ordered_row<Min>(),        arithmetic_row<Sum>(),
-    arithmetic_row<Product>(),  logical_row<LogicalAnd>(), logical_row<LogicalOr>(),
-    logical_row<LogicalXor>(),  bitwise_row<BitwiseAnd>(), bitwise_row<BitwiseOr>(),
-    bitwise_row<BitwiseXor>(),  location_row<MaxLocation>(), location_row<MinLocation>(),
+    ordered_row<Max>(),        ordered_row<Min>(),          arithmetic_row<Sum>(),
+    arithmetic_row<Product>(), logical_row<LogicalAnd>(),   logical_row<LogicalOr>(),
+    logical_row<LogicalXor>(), bitwise_row<BitwiseAnd>(),   bitwise_row<BitwiseOr>(),
+    bitwise_row<BitwiseXor>(), location_row<MaxLocation>(), location_row<MinLocation>(),
 };
 
 }  // namespace

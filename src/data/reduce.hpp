@@ -7,8 +7,8 @@
 
 namespace headway::data {
 
-/// inout[i] = in[i] (op) inout[i] for `count` elements. The arrays do not overlap; they are aligned
-/// as the caller's elements are (no more is assumed). Any thread may run it.
+/// inout[i] = in[i] (op) inout[i] for `count` elements, which lie packed, of any alignment. The
+/// arrays do not overlap. Any thread may run it.
 using ReduceKernel = void (*)(const void* in, void* inout, std::size_t count);
 
 /// The kernel, or null where the standard does not allow the operator on the kind.

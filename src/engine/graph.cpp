@@ -11,7 +11,8 @@ Graph::NodeIndex Graph::add(GraphNode node)
 
 Graph::NodeIndex Graph::send(std::uint32_t peer, std::uint16_t slot, Extent source)
 {
-    return add({.kind = NodeKind::send, .slot = slot, .peer = peer, .source = source, .target = {}});
+    return add(
+        {.kind = NodeKind::send, .slot = slot, .peer = peer, .source = source, .target = {}});
 }
 
 Graph::NodeIndex Graph::receive(std::uint32_t peer, std::uint16_t slot, Extent target)
@@ -27,7 +28,8 @@ Graph::NodeIndex Graph::copy(Extent source, Extent target)
 
 Graph::NodeIndex Graph::reduce(Extent source, Extent target)
 {
-    return add({.kind = NodeKind::reduce, .slot = 0, .peer = 0, .source = source, .target = target});
+    return add(
+        {.kind = NodeKind::reduce, .slot = 0, .peer = 0, .source = source, .target = target});
 }
 
 void Graph::order(NodeIndex before, NodeIndex after)

@@ -20,6 +20,14 @@ enum class Blocks : std::uint8_t {
     uniform,  ///< every block has the size of the caller's block (gather, allgather, alltoall)
     split,    ///< the caller's vector of `count` elements is cut into `block_count` near-equal
               ///< pieces; block b starts at element count * b / block_count
+    listed,   ///< a table says where each block lies and how long it is (v-forms); an instance
+              ///< may list the blocks of any space of a uniform graph
+};
+
+/// Place and length of one listed block, in elements. The place may be negative.
+struct BlockRange {
+    std::int64_t offset = 0;
+    std::uint64_t count = 0;
 };
 
 struct Extent {
@@ -68,8 +76,8 @@ class Graph {
     static constexpr NodeIndex none = UINT32_MAX;
 
     Blocks blocks = Blocks::uniform;
-    std::uint32_t block_count = 1;    ///< pieces of the vector (split only)
-    std::uint32_t scratch_blocks = 0; ///< size of the scratch space
+    std::uint32_t block_count = 1;     ///< pieces of the vector (split only)
+    std::uint32_t scratch_blocks = 0;  ///< size of the scratch space
 
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
     std::span<const Edge> edges() const noexcept { return edges_; }
@@ -81,39 +89,60 @@ class Graph {
     std::vector<Edge> edges_;
 };
 
-/// Byte layout of the blocks of one instance.
+/// Byte layout of the blocks of one space of an instance.
 struct BlockLayout {
     Blocks blocks = Blocks::uniform;
-    std::uint32_t block_count = 1;
+    std::uint32_t block_count = 1;  ///< pieces (split), entries of the table (listed)
     std::uint64_t element_bytes = 1;
-    std::uint64_t count = 0;  ///< elements a block (uniform) or of the whole vector (split)
+    /// Elements of a block (uniform), or of the whole vector (split, listed).
+    std::uint64_t count = 0;
+    const BlockRange* table = nullptr;  ///< listed only
 
-    /// First element of `block`.
-    std::uint64_t element_offset(std::uint32_t block) const noexcept
+    /// First element of `block`. Scratch may hold several vectors one after the other: blocks
+    /// count on through them. Requires, for listed ones, block_count > 0.
+    std::int64_t element_offset(std::uint32_t block) const noexcept
     {
         if (blocks == Blocks::uniform) {
-            return count * block;
+            return static_cast<std::int64_t>(count * block);
         }
-        // Scratch may hold several vectors one after the other: whole vectors first.
-        const std::uint64_t vectors = block / block_count;
         const std::uint64_t piece = block % block_count;
-        return vectors * count + count * piece / block_count;
+        const auto vectors = static_cast<std::int64_t>(block / block_count * count);
+        if (blocks == Blocks::listed) {
+            return vectors + table[piece].offset;
+        }
+        return vectors + static_cast<std::int64_t>(count * piece / block_count);
     }
 
-    std::uint64_t offset_bytes(std::uint32_t block) const noexcept
+    std::int64_t offset_bytes(std::uint32_t block) const noexcept
     {
-        return element_offset(block) * element_bytes;
+        return element_offset(block) * static_cast<std::int64_t>(element_bytes);
     }
 
+    /// Several listed blocks make an extent only where each ends at the beginning of the next.
     std::uint64_t elements(Extent extent) const noexcept
     {
-        return element_offset(extent.first_block + extent.block_count) -
-               element_offset(extent.first_block);
+        if (blocks == Blocks::listed) {
+            return listed_elements(extent);
+        }
+        return static_cast<std::uint64_t>(element_offset(extent.first_block + extent.block_count) -
+                                          element_offset(extent.first_block));
     }
 
     std::uint64_t size_bytes(Extent extent) const noexcept
     {
         return elements(extent) * element_bytes;
+    }
+
+  private:
+    std::uint64_t listed_elements(Extent extent) const noexcept
+    {
+        if (extent.block_count == 0) {
+            return 0;
+        }
+        const std::uint32_t last = extent.first_block + extent.block_count - 1;
+        return static_cast<std::uint64_t>(element_offset(last) -
+                                          element_offset(extent.first_block)) +
+               table[last % block_count].count;
     }
 };
 

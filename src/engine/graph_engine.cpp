@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph_engine.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 #include <vector>
@@ -11,14 +14,15 @@
 
 namespace headway::engine {
 
-/// One run. In the node heap; belongs to the rank's executor. `waiting` and `ready` follow it.
+/// One run. In the node heap; belongs to the rank's executor. `waiting`, `ready` and the tables of
+/// listed blocks follow it.
 struct GraphInstance {
     const GraphTemplate* stored = nullptr;
     Op* completion = nullptr;
     const Scope* scope = nullptr;
     GraphInstance* next_stalled = nullptr;
     std::byte* spaces[3] = {};  ///< by Space
-    BlockLayout layout;
+    BlockLayout layouts[3];     ///< by Space
     Reduction reduction;
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
@@ -32,12 +36,32 @@ struct GraphInstance {
     /// Queue of nodes that may start; each node enters it once.
     std::uint32_t* ready() noexcept { return waiting() + stored->node_count; }
 
+    /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
+    BlockRange* tables() noexcept
+    {
+        return reinterpret_cast<BlockRange*>(waiting() + std::size_t{2} * stored->node_count);
+    }
+
+    const BlockLayout& layout(Extent extent) const noexcept
+    {
+        return layouts[static_cast<std::size_t>(extent.space)];
+    }
+
+    /// Computed as a number: a listed block without elements may lie anywhere, also behind null.
     std::byte* address(Extent extent) noexcept
     {
-        return spaces[static_cast<std::size_t>(extent.space)] +
-               layout.offset_bytes(extent.first_block);
+        const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
+        const auto offset =
+            static_cast<std::uintptr_t>(layout(extent).offset_bytes(extent.first_block));
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
+    }
+
+    std::uint64_t size_bytes(Extent extent) const noexcept
+    {
+        return layout(extent).size_bytes(extent);
     }
 };
+static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
 
 namespace {
 
@@ -64,16 +88,25 @@ void complete_node(GraphInstance* run, std::uint32_t index)
     --run->remaining;
 }
 
+/// Where both sides list their blocks, a rank may tell itself two lengths for one block.
+void copy(GraphInstance* run, const GraphNode& node)
+{
+    const std::uint64_t room = run->size_bytes(node.target);
+    std::uint64_t bytes = run->size_bytes(node.source);
+    if (bytes > room) {
+        bytes = room;
+        run->error = OpError::truncated;
+    }
+    if (bytes != 0) {
+        std::memmove(run->address(node.target), run->address(node.source), bytes);
+    }
+}
+
 void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t elements = run->layout.elements(node.target);
-    const void* in = run->address(node.source);
-    void* inout = run->address(node.target);
-    const Reduction& reduction = run->reduction;
-    if (reduction.user_op == 0) {
-        data::reduce_kernel(reduction.op, reduction.kind)(in, inout, elements);
-    }
-    else if (!driver.node().user_reduction(driver, reduction.user_op, in, inout, elements)) {
+    const std::uint64_t elements = run->layout(node.target).elements(node.target);
+    if (!run_reduction(driver, run->reduction, run->address(node.source), run->address(node.target),
+                       elements)) {
         run->error = OpError::user_function;
     }
 }
@@ -89,7 +122,7 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
     op->header = message_name(*run, node);
     op->peer = run->scope->peer(node.peer);
     op->address = run->address(extent);
-    op->size_bytes = run->layout.size_bytes(extent);
+    op->size_bytes = run->size_bytes(extent);
     op->is_in_heap = extent.space == Space::scratch;
     op->graph = run;
     op->node = index;
@@ -104,7 +137,7 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
 bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     return driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
-                                 run->address(node.source), run->layout.size_bytes(node.source));
+                                 run->address(node.source), run->size_bytes(node.source));
 }
 
 /// False: the heap is exhausted, try again later.
@@ -122,8 +155,7 @@ bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
     }
     if (is_send) {
         driver.node().messages.start_send(driver, op);
-    }
-    else {
+    } else {
         driver.node().messages.start_receive(driver, op);
     }
     return true;
@@ -133,19 +165,15 @@ bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
     switch (node.kind) {
-    case NodeKind::send:
-    case NodeKind::receive:
-        return start_message(driver, run, index);
-    case NodeKind::copy: {
-        const std::uint64_t bytes = run->layout.size_bytes(node.target);
-        if (bytes != 0) {
-            std::memmove(run->address(node.target), run->address(node.source), bytes);
-        }
-        break;
-    }
-    case NodeKind::reduce:
-        reduce(driver, run, node);
-        break;
+        case NodeKind::send:
+        case NodeKind::receive:
+            return start_message(driver, run, index);
+        case NodeKind::copy:
+            copy(run, node);
+            break;
+        case NodeKind::reduce:
+            reduce(driver, run, node);
+            break;
     }
     complete_node(run, index);
     return true;
@@ -180,12 +208,38 @@ void run_ready(Driver& driver, GraphInstance* run)
     }
 }
 
+/// Lays the caller's tables down behind the run and makes the layout of each space.
+void set_layouts(GraphInstance* run, const GraphArguments& arguments)
+{
+    const GraphTemplate& stored = *run->stored;
+    BlockRange* table = run->tables();
+    for (std::size_t space = 0; space < std::size(run->layouts); ++space) {
+        const std::span<const BlockRange> listed = arguments.listed[space];
+        BlockLayout& layout = run->layouts[space];
+        layout.element_bytes = arguments.element_bytes;
+        if (listed.empty()) {
+            layout.blocks = stored.blocks;
+            layout.block_count = stored.block_count;
+            layout.count = arguments.count;
+            continue;
+        }
+        layout.blocks = Blocks::listed;
+        layout.block_count = static_cast<std::uint32_t>(listed.size());
+        layout.count = static_cast<std::uint64_t>(listed.back().offset) + listed.back().count;
+        layout.table = table;
+        table = std::copy(listed.begin(), listed.end(), table);
+    }
+}
+
 GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
                           const GraphArguments& arguments)
 {
     memory::Allocator& allocator = driver.allocator();
-    const std::size_t bytes =
+    std::size_t bytes =
         sizeof(GraphInstance) + std::size_t{2} * stored.node_count * sizeof(std::uint32_t);
+    for (const std::span<const BlockRange> listed : arguments.listed) {
+        bytes += listed.size_bytes();
+    }
     void* place = allocator.allocate(bytes);
     Op* completion = driver.create_op(OpKind::graph);
     if (place == nullptr || completion == nullptr) {
@@ -196,14 +250,14 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
     auto* run = new (place) GraphInstance;
     run->stored = &stored;
     run->completion = completion;
-    run->layout = {stored.blocks, stored.block_count, arguments.element_bytes, arguments.count};
+    set_layouts(run, arguments);
     run->reduction = arguments.reduction;
     run->remaining = stored.node_count;
     auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
     run->spaces[static_cast<std::size_t>(Space::send)] = send;
     run->spaces[static_cast<std::size_t>(Space::receive)] =
         static_cast<std::byte*>(arguments.receive);
-    const std::uint64_t scratch_bytes = run->layout.offset_bytes(stored.scratch_blocks);
+    const std::uint64_t scratch_bytes = run->size_bytes({Space::scratch, 0, stored.scratch_blocks});
     if (scratch_bytes != 0) {
         void* scratch = allocator.allocate(scratch_bytes);
         run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
@@ -224,8 +278,8 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     const std::size_t edges = graph.edges().size();
     const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
     const std::size_t words = (nodes + 1) + edges + nodes;
-    void* place = allocator.allocate(sizeof(GraphTemplate) + node_bytes +
-                                     words * sizeof(std::uint32_t));
+    void* place =
+        allocator.allocate(sizeof(GraphTemplate) + node_bytes + words * sizeof(std::uint32_t));
     if (place == nullptr) {
         return nullptr;
     }
@@ -287,6 +341,16 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
         run_fired_nodes(driver);
     }
     return completion;
+}
+
+bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, void* inout,
+                   std::uint64_t count)
+{
+    if (reduction.user_op != 0) {
+        return driver.node().user_reduction(driver, reduction.user_op, in, inout, count);
+    }
+    data::reduce_kernel(reduction.op, reduction.kind)(in, inout, count);
+    return true;
 }
 
 int run_fired_nodes(Driver& driver)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "data/element.hpp"
 #include "engine/driver.hpp"
@@ -25,7 +26,7 @@ struct GraphTemplate {
     GraphNode* nodes = nullptr;
     std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
     std::uint32_t* successors = nullptr;
-    std::uint32_t* dependencies = nullptr;     ///< edges into each node
+    std::uint32_t* dependencies = nullptr;  ///< edges into each node
 };
 
 /// What a reduce node computes.
@@ -43,6 +44,9 @@ struct GraphArguments {
     std::uint64_t count = 0;  ///< elements of a block (uniform) or of the vector (split)
     std::uint64_t element_bytes = 1;
     Reduction reduction;
+    /// Tables of the spaces, by Space, whose blocks have places and sizes of their own; empty: as
+    /// the graph says. Copied. Those of scratch follow each other without gaps from 0 on.
+    std::span<const BlockRange> listed[3] = {};
 };
 
 /// Lays a graph down in the rank's part of the heap. Null: the heap is exhausted.
@@ -54,6 +58,11 @@ void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
 /// and nothing was started. The template must outlive the run.
 Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments);
+
+/// inout = in (op) inout on `count` elements; false: a user-defined operation cannot run. Requires,
+/// for a user-defined one, a thread of the rank that is inside MPI.
+bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, void* inout,
+                   std::uint64_t count);
 
 /// Takes the driver's rank's fired nodes and starts what became ready; the number of nodes.
 int run_fired_nodes(Driver& driver);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/collective.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/wait.hpp"
@@ -38,6 +36,50 @@ engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Alg
     return stored;
 }
 
+/// What the choice of an algorithm knows of the size; equal on all ranks.
+std::uint64_t shape_bytes(const CollectiveCall& call)
+{
+    if (call.collective != Collective::allgatherv) {
+        return call.count * call.element_bytes;
+    }
+    std::uint64_t total = 0;
+    for (const engine::BlockRange& block : call.receive_blocks) {
+        total += block.count;
+    }
+    return total * call.element_bytes / call.receive_blocks.size();
+}
+
+/// The listed blocks of scratch, as the algorithm's builder wants them.
+std::vector<engine::BlockRange> scratch_blocks(Algorithm algorithm, std::uint32_t rank,
+                                               const CollectiveCall& call)
+{
+    if (!call.send_blocks.empty() && call.collective == Collective::reduce_scatter) {
+        return call.send_blocks;
+    }
+    if (algorithm != Algorithm::allgatherv_bruck &&
+        !(algorithm == Algorithm::alltoall_pairwise && call.in_place)) {
+        return {};
+    }
+    const std::size_t first = algorithm == Algorithm::allgatherv_bruck ? rank : 0;
+    const std::size_t size = call.receive_blocks.size();
+    std::vector<engine::BlockRange> blocks(size);
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        blocks[i] = {offset, call.receive_blocks[(first + i) % size].count};
+        offset += static_cast<std::int64_t>(blocks[i].count);
+    }
+    return blocks;
+}
+
+engine::Reduction reduction_of(const CollectiveCall& call)
+{
+    engine::Reduction reduction = call.reduction;
+    if (call.keep != nullptr) {
+        reduction.user_op = reinterpret_cast<std::uintptr_t>(call.keep->user.get());
+    }
+    return reduction;
+}
+
 bool wait_and_free(Rank& rank, engine::Op* op)
 {
     if (op == nullptr) {
@@ -51,29 +93,44 @@ bool wait_and_free(Rank& rank, engine::Op* op)
 
 }  // namespace
 
+CollectiveKeep& CollectiveCall::make_keep()
+{
+    if (keep == nullptr) {
+        keep = std::make_unique<CollectiveKeep>();
+    }
+    return *keep;
+}
+
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
-    const protocol::coll::Shape shape{communicator.scope().size, call.count * call.element_bytes,
-                                      call.is_commutative};
+    const engine::Scope& scope = communicator.scope();
+    const protocol::coll::Shape shape{scope.size, shape_bytes(call), call.is_commutative};
     const Algorithm algorithm = protocol::coll::choose(call.collective, shape);
     engine::GraphTemplate* stored = find_or_build(rank, communicator, algorithm, call);
     if (stored == nullptr) {
         return nullptr;
     }
-    if (call.user != nullptr) {
-        call.reduction.user_op = reinterpret_cast<std::uintptr_t>(call.user.get());
-    }
-    const engine::GraphArguments arguments{.send = call.send,
-                                           .receive = call.receive,
-                                           .count = call.count,
-                                           .element_bytes = call.element_bytes,
-                                           .reduction = call.reduction};
-    engine::Op* op =
-        engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
-    if (op != nullptr && call.user != nullptr) {
-        set_keep(*op, call.user.release());
+    const std::vector<engine::BlockRange> scratch = scratch_blocks(algorithm, scope.rank, call);
+    const engine::GraphArguments arguments{
+        .send = call.send,
+        .receive = call.receive,
+        .count = call.count,
+        .element_bytes = call.element_bytes,
+        .reduction = reduction_of(call),
+        .listed = {call.send_blocks, call.receive_blocks, scratch}};
+    engine::Op* op = engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
+    if (op != nullptr && call.keep != nullptr) {
+        set_keep(*op, call.keep.release());
     }
     return op;
+}
+
+void reduce_local(Rank& rank, CollectiveCall call)
+{
+    engine::run_reduction(rank.driver(), reduction_of(call), call.send, call.receive, call.count);
+    if (call.keep != nullptr && call.keep->received) {
+        call.keep->received->give_back();
+    }
 }
 
 engine::Op* start_barrier(Rank& rank, Communicator& communicator)
@@ -101,46 +158,6 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.receive = all;
     call.count = size;
     return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
-}
-
-UserReduction::UserReduction(UserOperator* op, MPI_Datatype datatype) : op_(op), datatype_(datatype)
-{
-    ++op_->references;
-}
-
-UserReduction::~UserReduction()
-{
-    drop_operator(op_);
-}
-
-void UserReduction::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
-
-void UserReduction::apply(const void* in, void* inout, std::uint64_t count) const
-{
-    MPI_Datatype datatype = datatype_;
-    if (op_->wide != nullptr) {
-        auto elements = static_cast<MPI_Count>(count);
-        op_->wide(const_cast<void*>(in), inout, &elements, &datatype);
-        return;
-    }
-    const Datatype* type = find_datatype(datatype);
-    // A user function of the narrow kind takes its vector in pieces that an int can count.
-    constexpr std::uint64_t piece_max = std::numeric_limits<int>::max();
-    for (std::uint64_t done = 0; done < count;) {
-        const std::uint64_t piece = std::min(piece_max, count - done);
-        auto elements = static_cast<int>(piece);
-        const std::uint64_t offset = done * type->extent_bytes;
-        op_->narrow(static_cast<char*>(const_cast<void*>(in)) + offset,
-                    static_cast<char*>(inout) + offset, &elements, &datatype);
-        done += piece;
-    }
-}
-
-void drop_operator(UserOperator* op)
-{
-    if (--op->references == 0) {
-        delete op;
-    }
 }
 
 bool run_user_reduction(engine::Driver& /*driver*/, std::uint64_t user_op, const void* in,

@@ -119,6 +119,7 @@ class TableBuilder {
         set(MPI_LOGICAL2, ElementKind::logical16);
         set(MPI_LOGICAL4, ElementKind::logical32);
         set(MPI_LOGICAL8, ElementKind::logical64);
+        set(MPI_LOGICAL16, ElementKind::logical128);
     }
 
     void set_fortran()
@@ -128,13 +129,16 @@ class TableBuilder {
         set(MPI_INTEGER2, ElementKind::int16);
         set(MPI_INTEGER4, ElementKind::int32);
         set(MPI_INTEGER8, ElementKind::int64);
+        set(MPI_INTEGER16, ElementKind::int128);
         set(MPI_REAL, ElementKind::float32);
         set(MPI_REAL4, ElementKind::float32);
         set(MPI_REAL8, ElementKind::float64);
+        set(MPI_REAL16, ElementKind::float128);
         set(MPI_DOUBLE_PRECISION, ElementKind::float64);
         set(MPI_COMPLEX, ElementKind::complex32);
         set(MPI_COMPLEX8, ElementKind::complex32);
         set(MPI_COMPLEX16, ElementKind::complex64);
+        set(MPI_COMPLEX32, ElementKind::complex128);
         set(MPI_DOUBLE_COMPLEX, ElementKind::complex64);
     }
 

@@ -18,6 +18,9 @@ struct UserOperator {
     int references = 1;
 };
 
+/// Drops a reference; the last one destroys the operator.
+void drop_operator(UserOperator* op);
+
 /// The predefined operator behind a handle; none for user-defined ones, MPI_REPLACE and MPI_NO_OP.
 std::optional<data::ReduceOperator> find_predefined_operator(MPI_Op handle) noexcept;
 

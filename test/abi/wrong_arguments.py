@@ -50,7 +50,11 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 INPUTS["queried_datatype"] = INPUTS["datatype"]
 INPUTS["comm_or_null"] = (INPUTS["comm"][0], INPUTS["comm"][1][1:])
 ARRAYS = {"request": "requests", "status": "statuses", "int": "numbers", "group_rank": "numbers",
-          "group_rank_or_null": "null_ranks"}
+          "group_rank_or_null": "null_ranks", "count": "(void*)counts",
+          "displacement": "(void*)displacements", "datatype": "datatypes"}
+# Arrays with a wrong entry, and the class of it.
+WRONG_ARRAYS = {"count": ("(void*)negative_counts", "MPI_ERR_COUNT"),
+                "datatype": ("null_datatypes", "MPI_ERR_TYPE")}
 RANK_KINDS = {"group_rank", "group_rank_or_null"}
 Case = tuple[dict[str, str], str]
 
@@ -89,6 +93,9 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
         cases = [({name: "NULL", arg.array or "": "1"}, "MPI_ERR_ARG")]
         if arg.kind in RANK_KINDS and arg.direction == "in" and arg.literal is None:
             cases.append(({name: "far_ranks", arg.array or "": "1"}, "MPI_ERR_RANK"))
+        if arg.kind in WRONG_ARRAYS and arg.direction == "in":
+            array, error = WRONG_ARRAYS[arg.kind]
+            cases.append(({name: array}, error))
         return cases
     if arg.kind == "length" and arg.direction == "in":
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
@@ -144,6 +151,18 @@ int main(void)
     int numbers[4] = {{0}};
     int null_ranks[1] = {{MPI_PROC_NULL}};
     int far_ranks[1] = {{1000}};
+    // The first entry is the same read as int and as MPI_Count.
+    long long counts[64] = {{1, 1}};
+    long long negative_counts[64] = {{-1, -1}};
+    long long displacements[64] = {{0}};
+    MPI_Datatype datatypes[64];
+    MPI_Datatype null_datatypes[64];
+    for (int i = 0; i < 64; ++i) {{
+        datatypes[i] = MPI_INT;
+        null_datatypes[i] = MPI_DATATYPE_NULL;
+    }}
+    (void)counts, (void)negative_counts, (void)displacements, (void)null_datatypes;
+    (void)datatypes;
     int ranges[1][3] = {{{{0, 0, 1}}}};
     MPI_Status status = {{0}};
     MPI_Status statuses[1] = {{{{0}}}};

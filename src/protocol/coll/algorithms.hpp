@@ -11,8 +11,15 @@
 //   scatter            send at the root: `size` blocks, receive: one block
 //   allgather          send: one block, receive: `size` blocks
 //   alltoall           send and receive: `size` blocks
-// In-place variants are expressed by the caller: it points both spaces at the same bytes; `Place`
-// tells a builder to leave out the copy of the rank's own block.
+//   scan, exscan       send: the contribution, receive: the result
+//   reduce_scatter     send: `size` blocks, receive: one block
+// In place, `Place` tells a builder that the send space is not there: the contribution, or the
+// rank's own block, stands in the receive space. One exception: reduce_scatter reads the send space
+// in place too, and the caller points both spaces at the same bytes.
+//
+// Blocks may differ in size (v-forms): an instance then lists them (engine::Blocks::listed). The
+// builders that say so put listed blocks into extents one by one, except in spaces whose blocks
+// follow each other.
 //
 // Reductions combine operands in rank order, and always in the same tree for the same size, so
 // that results are bitwise equal run to run and, for allreduce, on all ranks.
@@ -54,20 +61,42 @@ Graph allreduce_recursive_doubling(Place place);
 /// ranks fold into a neighbour first. For long vectors and operators that commute.
 Graph allreduce_halving_doubling(Place place);
 
-/// Everyone sends straight to the root; blocks arrive in their place.
+/// Everyone sends straight to the root; blocks arrive in their place. The root may list them.
 Graph gather_flat(Place place, std::uint32_t root);
 
-/// The root sends every block straight to its rank.
+/// The root sends every block straight to its rank. The root may list them.
 Graph scatter_flat(Place place, std::uint32_t root);
 
 /// Bruck: ceil(log2 size) rounds through scratch. For short blocks.
 Graph allgather_bruck(Place place);
 
-/// Ring: size - 1 rounds with the neighbours, no scratch. For long blocks.
+/// The same for listed blocks. Block i of scratch has the size of rank (rank + i) mod size's.
+Graph allgatherv_bruck(Place place);
+
+/// Ring: size - 1 rounds with the neighbours, no scratch. For long blocks. They may be listed.
 Graph allgather_ring(Place place);
 
-/// All pairs, partners rotated so that no rank is everybody's first target.
+/// All pairs, partners rotated so that no rank is everybody's first target. Blocks may be listed;
+/// in place, block i of scratch has the size of receive's.
 Graph alltoall_pairwise(Place place);
+
+/// Bruck: ceil(log2 size) rounds of half of the blocks each, through scratch. For short blocks.
+Graph alltoall_bruck(Place place);
+
+/// Inclusive prefix by recursive doubling: ceil(log2 size) rounds. Keeps rank order.
+Graph scan_doubling(Place place);
+
+/// Exclusive prefix: contributions move up by one rank, then scan_doubling without rank 0, whose
+/// result is left alone. Keeps rank order.
+Graph exscan_doubling(Place place);
+
+/// Recursive halving of the blocks; surplus ranks fold into a neighbour first. For operators that
+/// commute. Blocks may be listed; send's follow each other, and scratch's are of the same sizes.
+Graph reduce_scatter_halving(Place place);
+
+/// Binomial tree to rank 0, which sends every block to its rank. Keeps rank order. Blocks may be
+/// listed as above.
+Graph reduce_scatter_binomial(Place place);
 
 /// Number of rounds that double up to `size`: ceil(log2 size).
 constexpr std::uint32_t rounds_of_doubling(std::uint32_t size) noexcept

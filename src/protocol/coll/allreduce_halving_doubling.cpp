@@ -57,8 +57,8 @@ void Builder::halve(std::uint32_t core)
         const auto received = graph_.receive(partner, slot, pieces(Space::scratch, keep, half));
         // Scratch of the last round has the same place: it must have been combined.
         graph_.order(ready_, received);
-        const auto reduced = graph_.reduce(pieces(Space::scratch, keep, half),
-                                           pieces(Space::receive, keep, half));
+        const auto reduced =
+            graph_.reduce(pieces(Space::scratch, keep, half), pieces(Space::receive, keep, half));
         graph_.order(received, reduced);
         graph_.order(ready_, reduced);
         ready_ = reduced;
@@ -77,8 +77,7 @@ void Builder::double_up(std::uint32_t core)
         const std::uint32_t partner = real(core ^ width);
         const auto sent = graph_.send(partner, slot, pieces(Space::receive, own, width));
         graph_.order(ready_, sent);
-        const auto received =
-            graph_.receive(partner, slot, pieces(Space::receive, theirs, width));
+        const auto received = graph_.receive(partner, slot, pieces(Space::receive, theirs, width));
         graph_.order(ready_, received);
         for (Graph::NodeIndex node = 0; width == 1 && node < nodes_before; ++node) {
             graph_.order(node, received);

@@ -3,6 +3,7 @@
 
 namespace headway::protocol::coll {
 
+using engine::Extent;
 using engine::Space;
 
 // In place, the caller's blocks are in the receive space: they go out through scratch, so that
@@ -11,24 +12,26 @@ Graph alltoall_pairwise(Place place)
 {
     Graph graph;
     const std::uint32_t size = place.size;
-    Space outgoing = Space::send;
-    Graph::NodeIndex saved = Graph::none;
     if (place.in_place) {
         graph.scratch_blocks = size;
-        outgoing = Space::scratch;
-        saved = graph.copy({Space::receive, 0, size}, {Space::scratch, 0, size});
+        for (std::uint32_t step = 1; step < size; ++step) {
+            const std::uint32_t peer = (place.rank + step) % size;
+            const Extent saved_block{Space::scratch, peer, 1};
+            const auto saved = graph.copy({Space::receive, peer, 1}, saved_block);
+            graph.order(saved, graph.receive(peer, 0, {Space::receive, peer, 1}));
+            graph.order(saved, graph.send(peer, 0, saved_block));
+        }
+        return graph;
     }
     for (std::uint32_t step = 1; step < size; ++step) {
         const std::uint32_t from = (place.rank + size - step) % size;
-        graph.order(saved, graph.receive(from, 0, {Space::receive, from, 1}));
+        graph.receive(from, 0, {Space::receive, from, 1});
     }
     for (std::uint32_t step = 1; step < size; ++step) {
         const std::uint32_t to = (place.rank + step) % size;
-        graph.order(saved, graph.send(to, 0, {outgoing, to, 1}));
+        graph.send(to, 0, {Space::send, to, 1});
     }
-    if (!place.in_place) {
-        graph.copy({Space::send, place.rank, 1}, {Space::receive, place.rank, 1});
-    }
+    graph.copy({Space::send, place.rank, 1}, {Space::receive, place.rank, 1});
     return graph;
 }
 

@@ -10,63 +10,92 @@ namespace {
 constexpr std::uint64_t bcast_long_bytes = 128 * 1024;
 constexpr std::uint64_t allreduce_long_bytes = 16 * 1024;
 constexpr std::uint64_t allgather_long_bytes = 4 * 1024;
+constexpr std::uint64_t alltoall_long_bytes = 256;
+constexpr std::uint32_t alltoall_bruck_ranks = 8;
 
 }  // namespace
 
 Algorithm choose(Collective collective, const Shape& shape) noexcept
 {
     switch (collective) {
-    case Collective::barrier:
-        return Algorithm::barrier_dissemination;
-    case Collective::bcast:
-        return shape.bytes >= bcast_long_bytes && shape.size > 2 ? Algorithm::bcast_scatter_ring
-                                                                 : Algorithm::bcast_binomial;
-    case Collective::reduce:
-        return Algorithm::reduce_binomial;
-    case Collective::allreduce:
-        return shape.bytes >= allreduce_long_bytes && shape.is_commutative
-                   ? Algorithm::allreduce_halving_doubling
-                   : Algorithm::allreduce_recursive_doubling;
-    case Collective::gather:
-        return Algorithm::gather_flat;
-    case Collective::scatter:
-        return Algorithm::scatter_flat;
-    case Collective::allgather:
-        return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgather_bruck
-                                                                    : Algorithm::allgather_ring;
-    case Collective::alltoall:
-        break;
+        case Collective::barrier:
+            return Algorithm::barrier_dissemination;
+        case Collective::bcast:
+            return shape.bytes >= bcast_long_bytes && shape.size > 2 ? Algorithm::bcast_scatter_ring
+                                                                     : Algorithm::bcast_binomial;
+        case Collective::reduce:
+            return Algorithm::reduce_binomial;
+        case Collective::allreduce:
+            return shape.bytes >= allreduce_long_bytes && shape.is_commutative
+                       ? Algorithm::allreduce_halving_doubling
+                       : Algorithm::allreduce_recursive_doubling;
+        case Collective::gather:
+            return Algorithm::gather_flat;
+        case Collective::scatter:
+            return Algorithm::scatter_flat;
+        case Collective::allgather:
+            return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgather_bruck
+                                                                        : Algorithm::allgather_ring;
+        case Collective::allgatherv:
+            return shape.bytes < allgather_long_bytes && shape.size > 2
+                       ? Algorithm::allgatherv_bruck
+                       : Algorithm::allgather_ring;
+        case Collective::alltoall:
+            return shape.bytes < alltoall_long_bytes && shape.size >= alltoall_bruck_ranks
+                       ? Algorithm::alltoall_bruck
+                       : Algorithm::alltoall_pairwise;
+        case Collective::alltoallv:
+            return Algorithm::alltoall_pairwise;
+        case Collective::scan:
+            return Algorithm::scan_doubling;
+        case Collective::exscan:
+            return Algorithm::exscan_doubling;
+        case Collective::reduce_scatter:
+            break;
     }
-    return Algorithm::alltoall_pairwise;
+    return shape.is_commutative ? Algorithm::reduce_scatter_halving
+                                : Algorithm::reduce_scatter_binomial;
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)
 {
     switch (algorithm) {
-    case Algorithm::barrier_dissemination:
-        return barrier_dissemination(place);
-    case Algorithm::bcast_binomial:
-        return bcast_binomial(place, root);
-    case Algorithm::bcast_scatter_ring:
-        return bcast_scatter_ring(place, root);
-    case Algorithm::reduce_binomial:
-        return reduce_binomial(place, root);
-    case Algorithm::allreduce_recursive_doubling:
-        return allreduce_recursive_doubling(place);
-    case Algorithm::allreduce_halving_doubling:
-        return allreduce_halving_doubling(place);
-    case Algorithm::gather_flat:
-        return gather_flat(place, root);
-    case Algorithm::scatter_flat:
-        return scatter_flat(place, root);
-    case Algorithm::allgather_bruck:
-        return allgather_bruck(place);
-    case Algorithm::allgather_ring:
-        return allgather_ring(place);
-    case Algorithm::alltoall_pairwise:
-        break;
+        case Algorithm::barrier_dissemination:
+            return barrier_dissemination(place);
+        case Algorithm::bcast_binomial:
+            return bcast_binomial(place, root);
+        case Algorithm::bcast_scatter_ring:
+            return bcast_scatter_ring(place, root);
+        case Algorithm::reduce_binomial:
+            return reduce_binomial(place, root);
+        case Algorithm::allreduce_recursive_doubling:
+            return allreduce_recursive_doubling(place);
+        case Algorithm::allreduce_halving_doubling:
+            return allreduce_halving_doubling(place);
+        case Algorithm::gather_flat:
+            return gather_flat(place, root);
+        case Algorithm::scatter_flat:
+            return scatter_flat(place, root);
+        case Algorithm::allgather_bruck:
+            return allgather_bruck(place);
+        case Algorithm::allgatherv_bruck:
+            return allgatherv_bruck(place);
+        case Algorithm::allgather_ring:
+            return allgather_ring(place);
+        case Algorithm::alltoall_pairwise:
+            return alltoall_pairwise(place);
+        case Algorithm::alltoall_bruck:
+            return alltoall_bruck(place);
+        case Algorithm::scan_doubling:
+            return scan_doubling(place);
+        case Algorithm::exscan_doubling:
+            return exscan_doubling(place);
+        case Algorithm::reduce_scatter_halving:
+            return reduce_scatter_halving(place);
+        case Algorithm::reduce_scatter_binomial:
+            break;
     }
-    return alltoall_pairwise(place);
+    return reduce_scatter_binomial(place);
 }
 
 }  // namespace headway::protocol::coll

@@ -15,7 +15,12 @@ enum class Collective : std::uint8_t {
     gather,
     scatter,
     allgather,
+    allgatherv,
     alltoall,
+    alltoallv,  ///< also alltoallw
+    scan,
+    exscan,
+    reduce_scatter,
 };
 
 enum class Algorithm : std::uint8_t {
@@ -28,14 +33,22 @@ enum class Algorithm : std::uint8_t {
     gather_flat,
     scatter_flat,
     allgather_bruck,
+    allgatherv_bruck,
     allgather_ring,
     alltoall_pairwise,
+    alltoall_bruck,
+    scan_doubling,
+    exscan_doubling,
+    reduce_scatter_halving,
+    reduce_scatter_binomial,
 };
 
 /// What the choice may depend on: facts that are equal on all ranks of the call.
 struct Shape {
     std::uint32_t size = 1;
-    std::uint64_t bytes = 0;  ///< of the vector, or of one rank's block
+    /// Of the vector, or of one rank's block; for allgatherv the mean of the blocks. 0 where the
+    /// ranks do not all know it (gather and scatter with listed blocks, alltoallv).
+    std::uint64_t bytes = 0;
     bool is_commutative = true;
 };
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 enum family { integer, fortran_integer, floating, logical, complex_number, bytes_only };
-enum storage { as_signed, as_unsigned, as_float, as_complex, as_bool };
+enum storage { as_signed, as_unsigned, as_float, as_complex, as_quad, as_quad_complex, as_bool };
 enum { elements = 9, ops = 10, wide_bytes = 32 };
 
 struct type_row {
@@ -85,12 +85,45 @@ static int type_rows(struct type_row *rows) {
         OPTIONAL(MPI_DOUBLE_COMPLEX, complex_number, as_complex, 16),
         OPTIONAL(MPI_COMPLEX8, complex_number, as_complex, 8),
         OPTIONAL(MPI_COMPLEX16, complex_number, as_complex, 16),
+        OPTIONAL(MPI_LOGICAL1, logical, as_signed, 1),
+        OPTIONAL(MPI_LOGICAL2, logical, as_signed, 2),
+        OPTIONAL(MPI_LOGICAL4, logical, as_signed, 4),
+        OPTIONAL(MPI_LOGICAL8, logical, as_signed, 8),
+#if defined(__SIZEOF_INT128__)
+        OPTIONAL(MPI_LOGICAL16, logical, as_signed, 16),
+        OPTIONAL(MPI_INTEGER16, fortran_integer, as_signed, 16),
+#endif
+#if defined(__SIZEOF_FLOAT128__)
+        OPTIONAL(MPI_REAL16, floating, as_quad, 16),
+        OPTIONAL(MPI_COMPLEX32, complex_number, as_quad_complex, 32),
+#endif
     };
     memcpy(rows, table, sizeof table);
     return (int)(sizeof table / sizeof table[0]);
 }
 
+#if defined(__SIZEOF_FLOAT128__)
+static void store_quad(unsigned char *at, long long value) {
+    const __float128 quad = (__float128)value;
+    memcpy(at, &quad, sizeof quad);
+}
+
+static long long load_quad(const unsigned char *at) {
+    __float128 quad;
+    memcpy(&quad, at, sizeof quad);
+    return quad == (__float128)(long long)quad ? (long long)quad : INT64_MIN;
+}
+#else
+static void store_quad(unsigned char *at, long long value) { (void)at, (void)value; }
+static long long load_quad(const unsigned char *at) { (void)at; return 0; }
+#endif
+
 static void store_whole(const struct type_row *row, unsigned char *at, long long value) {
+    if (row->size == 16) {
+        const int64_t halves[2] = {value, value < 0 ? -1 : 0};
+        memcpy(at, halves, sizeof halves);
+        return;
+    }
     const int8_t one = (int8_t)value;
     const int16_t two = (int16_t)value;
     const int32_t four = (int32_t)value;
@@ -116,6 +149,9 @@ static void store(const struct type_row *row, unsigned char *at, long long real,
         store_real(row->size / 2, at, real);
         store_real(row->size / 2, at + row->size / 2, other);
         break;
+    case as_quad_complex: store_quad(at + 16, other);  // and the first part
+    // fall through
+    case as_quad: store_quad(at, real); break;
     case as_bool: memcpy(at, &truth, sizeof truth); break;
     default: store_whole(row, at, real); break;
     }
@@ -145,6 +181,11 @@ static long long load_whole(const struct type_row *row, const unsigned char *at)
     memcpy(&four, at, 4);
     if (row->size == 4) return row->storage == as_signed ? four : (long long)(uint32_t)four;
     memcpy(&eight, at, 8);
+    if (row->size == 16) {
+        int64_t upper;
+        memcpy(&upper, at + 8, 8);
+        return upper == (eight < 0 ? -1 : 0) ? eight : INT64_MIN;
+    }
     return eight;
 }
 
@@ -153,6 +194,8 @@ static long long load(const struct type_row *row, const unsigned char *at, int p
     switch (row->storage) {
     case as_float: return part == 0 ? load_real(row->size, at) : 0;
     case as_complex: return load_real(row->size / 2, at + part * row->size / 2);
+    case as_quad: return part == 0 ? load_quad(at) : 0;
+    case as_quad_complex: return load_quad(at + 16 * part);
     case as_bool: memcpy(&truth, at, 1); return part == 0 ? truth : 0;
     default: return part == 0 ? load_whole(row, at) : 0;
     }
@@ -170,7 +213,7 @@ static long long operand(const struct type_row *row, int op, int rank, int i) {
 }
 
 static long long other_part(const struct type_row *row, int op, int rank, int i) {
-    if (row->storage != as_complex) return 0;
+    if (row->family != complex_number) return 0;
     return op == 1 ? (rank + i) % 2 : (rank * 2 - i);
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alltoall with blocks of one size, of many, and of many types (MPI-5.0 section 6.8).
+#include "abi/collective_calls.hpp"
+#include "abi_calls.hpp"
+
+namespace headway::abi {
+namespace {
+
+using object::CollectiveCall;
+using object::Communicator;
+using object::CountArray;
+using protocol::coll::Collective;
+
+template <typename Side>
+int alltoall(Call& call, Collective kind, const Side& sent, const Side& received,
+             Communicator& comm, MPI_Request* request)
+{
+    CollectiveCall collective;
+    collective.collective = kind;
+    collective.in_place = sent.buffer == MPI_IN_PLACE;
+    const std::uint32_t size = size_of(comm);
+    const bool counted = (collective.in_place || set_send(call, collective, sent, size)) &&
+                         set_receive(call, collective, received, size);
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+}
+
+ListedSide listed(const void* buffer, CountArray counts, CountArray displacements,
+                  MPI_Datatype datatype)
+{
+    return {buffer, counts, displacements, datatype, nullptr};
+}
+
+ListedSide typed(const void* buffer, CountArray counts, CountArray displacements,
+                 const MPI_Datatype datatypes[])
+{
+    return {buffer, counts, displacements, MPI_DATATYPE_NULL, datatypes};
+}
+
+}  // namespace
+
+namespace call {
+
+int Alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
+{
+    return alltoall(call, Collective::alltoall, UniformSide{sendbuf, sendcount, sendtype},
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
+}
+
+int Ialltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
+              MPI_Request* request)
+{
+    return alltoall(call, Collective::alltoall, UniformSide{sendbuf, sendcount, sendtype},
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
+}
+
+int Alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+              MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+              MPI_Datatype recvtype, Communicator* comm)
+{
+    return alltoall(call, Collective::alltoallv, listed(sendbuf, sendcounts, sdispls, sendtype),
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm, nullptr);
+}
+
+int Ialltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+               MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+               MPI_Datatype recvtype, Communicator* comm, MPI_Request* request)
+{
+    return alltoall(call, Collective::alltoallv, listed(sendbuf, sendcounts, sdispls, sendtype),
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm, request);
+}
+
+int Alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+              const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts,
+              CountArray rdispls, const MPI_Datatype recvtypes[], Communicator* comm)
+{
+    return alltoall(call, Collective::alltoallv, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, nullptr);
+}
+
+int Ialltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+               const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts,
+               CountArray rdispls, const MPI_Datatype recvtypes[], Communicator* comm,
+               MPI_Request* request)
+{
+    return alltoall(call, Collective::alltoallv, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, request);
+}
+
+}  // namespace call
+}  // namespace headway::abi

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hand-written collective calls share: descriptions of buffers, and the run itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "abi/message_calls.hpp"
+#include "object/collective.hpp"
+#include "object/count_array.hpp"
+
+namespace headway::abi {
+
+/// One side of a call: blocks of `count` elements, one after the other.
+struct UniformSide {
+    const void* buffer = nullptr;
+    MPI_Count count = 0;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+};
+
+/// One side of a v-form: a block for each rank.
+struct ListedSide {
+    const void* buffer = nullptr;
+    object::CountArray counts;
+    object::CountArray displacements;  ///< in extents of the datatype; with `datatypes`, in bytes
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    const MPI_Datatype* datatypes = nullptr;  ///< set where each block has its own
+};
+
+// Data that is moved counts in bytes: ranks may name the same bytes by different types.
+// Each returns false where the bytes cannot be counted; the call has failed then.
+
+/// A side of `blocks` blocks; sets the call's count to the bytes of one.
+bool set_send(Call& call, object::CollectiveCall& collective, const UniformSide& side,
+              std::uint32_t blocks);
+bool set_receive(Call& call, object::CollectiveCall& collective, const UniformSide& side,
+                 std::uint32_t blocks);
+bool set_send(Call& call, object::CollectiveCall& collective, const ListedSide& side,
+              std::uint32_t blocks);
+bool set_receive(Call& call, object::CollectiveCall& collective, const ListedSide& side,
+                 std::uint32_t blocks);
+
+/// Vectors of a reduction. Sides that stay unset are not touched.
+void set_send_vector(object::CollectiveCall& collective, const void* buffer, MPI_Count count,
+                     MPI_Datatype datatype);
+void set_receive_vector(object::CollectiveCall& collective, void* buffer, MPI_Count count,
+                        MPI_Datatype datatype);
+
+/// Starts what was described and waits for it, or makes a request of it.
+int run(Call& call, object::Communicator& comm, object::CollectiveCall collective,
+        MPI_Request* request);
+
+inline std::uint32_t size_of(const object::Communicator& comm) noexcept
+{
+    return static_cast<std::uint32_t>(comm.size());
+}
+
+}  // namespace headway::abi

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather, scatter and allgather with blocks of one size and of many (MPI-5.0 sections 6.5 to 6.7).
+#include "abi/collective_calls.hpp"
+#include "abi_calls.hpp"
+
+namespace headway::abi {
+namespace {
+
+using object::CollectiveCall;
+using object::Communicator;
+using object::CountArray;
+using protocol::coll::Collective;
+
+/// Gather and gatherv. `All` describes the blocks of all ranks, at the root.
+template <typename All>
+int gather(Call& call, const UniformSide& own, const All& all, int root, Communicator& comm,
+           MPI_Request* request)
+{
+    CollectiveCall collective;
+    collective.collective = Collective::gather;
+    collective.root = static_cast<std::uint32_t>(root);
+    const bool at_root = root == comm.rank();
+    collective.in_place = at_root && own.buffer == MPI_IN_PLACE;
+    const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
+                         (!at_root || set_receive(call, collective, all, size_of(comm)));
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+}
+
+template <typename All>
+int scatter(Call& call, const All& all, const UniformSide& own, int root, Communicator& comm,
+            MPI_Request* request)
+{
+    CollectiveCall collective;
+    collective.collective = Collective::scatter;
+    collective.root = static_cast<std::uint32_t>(root);
+    const bool at_root = root == comm.rank();
+    collective.in_place = at_root && own.buffer == MPI_IN_PLACE;
+    const bool counted = (collective.in_place || set_receive(call, collective, own, 1)) &&
+                         (!at_root || set_send(call, collective, all, size_of(comm)));
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+}
+
+template <typename All>
+int allgather(Call& call, Collective kind, const UniformSide& own, const All& all,
+              Communicator& comm, MPI_Request* request)
+{
+    CollectiveCall collective;
+    collective.collective = kind;
+    collective.in_place = own.buffer == MPI_IN_PLACE;
+    const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
+                         set_receive(call, collective, all, size_of(comm));
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+}
+
+ListedSide listed(const void* buffer, CountArray counts, CountArray displacements,
+                  MPI_Datatype datatype)
+{
+    return {buffer, counts, displacements, datatype, nullptr};
+}
+
+}  // namespace
+
+namespace call {
+
+int Gather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, Communicator* comm)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  UniformSide{recvbuf, recvcount, recvtype}, root, *comm, nullptr);
+}
+
+int Igather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+            void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, Communicator* comm,
+            MPI_Request* request)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
+}
+
+int Gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+            void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+            int root, Communicator* comm)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  listed(recvbuf, recvcounts, displs, recvtype), root, *comm, nullptr);
+}
+
+int Igatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+             void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+             int root, Communicator* comm, MPI_Request* request)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  listed(recvbuf, recvcounts, displs, recvtype), root, *comm, request);
+}
+
+int Scatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+            void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, Communicator* comm)
+{
+    return scatter(call, UniformSide{sendbuf, sendcount, sendtype},
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, nullptr);
+}
+
+int Iscatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+             Communicator* comm, MPI_Request* request)
+{
+    return scatter(call, UniformSide{sendbuf, sendcount, sendtype},
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
+}
+
+int Scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
+             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+             int root, Communicator* comm)
+{
+    return scatter(call, listed(sendbuf, sendcounts, displs, sendtype),
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, nullptr);
+}
+
+int Iscatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
+              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+              int root, Communicator* comm, MPI_Request* request)
+{
+    return scatter(call, listed(sendbuf, sendcounts, displs, sendtype),
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
+}
+
+int Allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
+{
+    return allgather(call, Collective::allgather, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
+}
+
+int Iallgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
+               MPI_Request* request)
+{
+    return allgather(call, Collective::allgather, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
+}
+
+int Allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+               void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+               Communicator* comm)
+{
+    return allgather(call, Collective::allgatherv, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm, nullptr);
+}
+
+int Iallgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+                Communicator* comm, MPI_Request* request)
+{
+    return allgather(call, Collective::allgatherv, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm, request);
+}
+
+}  // namespace call
+}  // namespace headway::abi

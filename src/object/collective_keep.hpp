@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a started collective keeps for its owner: the user's operator, and private copies of buffers
+// whose elements have gaps. Elements with gaps travel and are reduced packed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "object/datatype.hpp"
+#include "object/op_keep.hpp"
+#include "object/operator.hpp"
+
+namespace headway::object {
+
+/// A user-defined operator on a datatype, for the graph engine, which hands it back for every
+/// step. Holds a reference on the operator: it may be freed while a collective uses it.
+class UserReduction {
+  public:
+    UserReduction(UserOperator* op, MPI_Datatype datatype);
+    ~UserReduction();
+    UserReduction(const UserReduction&) = delete;
+    UserReduction& operator=(const UserReduction&) = delete;
+
+    /// inout = in (op) inout, on packed elements.
+    void apply(const void* in, void* inout, std::uint64_t count) const;
+
+  private:
+    void apply_with_gaps(const void* in, void* inout, std::uint64_t count) const;
+    void call(const void* in, void* inout, std::uint64_t count) const;
+
+    UserOperator* op_;
+    MPI_Datatype datatype_;
+    const Datatype& type_;
+};
+
+/// Consecutive elements of a user's buffer.
+struct TypedBlock {
+    const Datatype* type = nullptr;
+    std::byte* elements = nullptr;
+    std::uint64_t count = 0;
+
+    std::uint64_t packed_bytes() const noexcept { return count * type->size_bytes; }
+};
+
+/// A packed copy of blocks of a user's buffer, one after the other, which takes its place.
+class PackedBlocks {
+  public:
+    explicit PackedBlocks(std::vector<TypedBlock> blocks);
+
+    std::byte* bytes() const noexcept { return packed_.get(); }
+    /// Puts the elements back, past the gaps.
+    void give_back() const;
+
+  private:
+    std::vector<TypedBlock> blocks_;
+    std::unique_ptr<std::byte[]> packed_;
+};
+
+struct CollectiveKeep final : OpKeep {
+    std::unique_ptr<UserReduction> user;
+    std::optional<PackedBlocks> sent;
+    std::optional<PackedBlocks> received;
+
+    void finish(Rank& rank, engine::Op& op) override;
+};
+
+}  // namespace headway::object
