@@ -76,7 +76,13 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
                               std::size_t payload_bytes)
 {
     if (peer == rank_.rank) [[unlikely]] {
-        return rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+        const base::Status kept =
+            rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+        if (lock_.has_parker()) {
+            // Another thread of this rank sleeps, and no peer will ring for this frame.
+            rank_.ownership.notify_parked();
+        }
+        return kept;
     }
     PeerSlot& slot = rank_.peers[peer];
     if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {

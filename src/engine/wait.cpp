@@ -224,7 +224,9 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
         }
-        if (bedding->is_made()) {
+        // A run that lacked memory goes on when somebody frees some, which rings nobody's bell:
+        // the thread stays awake, giving its core away, until it could.
+        if (bedding->is_made() && driver.rank().stalled_graphs == nullptr) {
             sleep_once(driver, condition, *bedding);
         }
     }

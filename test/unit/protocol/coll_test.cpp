@@ -151,6 +151,8 @@ void CollTest::fill(SymbolicRun& run, const Setting& setting)
             (own_in_place ? receive : send) = own;
             break;
         case Collective::allreduce:
+        case Collective::scan:
+        case Collective::exscan:
             receive.resize(count);
             (own_in_place ? receive : send) = own;
             break;
@@ -163,15 +165,32 @@ void CollTest::fill(SymbolicRun& run, const Setting& setting)
             receive.resize(own_in_place ? 0 : count);
             break;
         case Collective::allgather:
+        case Collective::allgatherv:
             receive.resize(size * count);
             own_in_place ? put(receive, rank * count, own) : put(send, 0, own);
             break;
         case Collective::alltoall:
+        case Collective::alltoallv:
             receive.resize(size * count);
             (own_in_place ? receive : send) = vector_of(rank, size * count);
             break;
+        case Collective::reduce_scatter:
+            receive.resize(count);
+            send = vector_of(rank, size * count);
+            break;
         }
     }
+}
+
+/// `values`, which are rank `first`'s, combined with those of the ranks up to `last`, in order.
+Symbols combined(Symbols values, std::uint32_t first, std::uint32_t last)
+{
+    for (Symbol& value : values) {
+        for (std::uint32_t other = first + 1; other <= last; ++other) {
+            value.contributors += static_cast<char16_t>(other);
+        }
+    }
+    return values;
 }
 
 Symbols CollTest::expected(const Setting& setting, std::uint32_t rank)
@@ -187,18 +206,24 @@ Symbols CollTest::expected(const Setting& setting, std::uint32_t rank)
     case Collective::reduce:
     case Collective::allreduce:
         if (rank == root || GetParam().collective == Collective::allreduce) {
-            all = vector_of(0, count);
-            for (Symbol& value : all) {
-                for (std::uint32_t other = 1; other < size; ++other) {
-                    value.contributors += static_cast<char16_t>(other);
-                }
-            }
+            all = combined(vector_of(0, count), 0, size - 1);
         }
+        break;
+    case Collective::scan:
+        all = combined(vector_of(0, count), 0, rank);
+        break;
+    case Collective::exscan:
+        // Rank 0's result is left alone.
+        all = rank != 0 ? combined(vector_of(0, count), 0, rank - 1) : Symbols(count);
+        break;
+    case Collective::reduce_scatter:
+        all = combined(slice(vector_of(0, size * count), rank * count, count), 0, size - 1);
         break;
     case Collective::gather:
     case Collective::allgather:
+    case Collective::allgatherv:
         for (std::uint32_t from = 0; from < size; ++from) {
-            if (rank == root || GetParam().collective == Collective::allgather) {
+            if (rank == root || GetParam().collective != Collective::gather) {
                 put(all, from * count, vector_of(from, count));
             }
         }
@@ -209,6 +234,7 @@ Symbols CollTest::expected(const Setting& setting, std::uint32_t rank)
         }
         break;
     case Collective::alltoall:
+    case Collective::alltoallv:
         for (std::uint32_t from = 0; from < size; ++from) {
             put(all, from * count, slice(vector_of(from, size * count), rank * count, count));
         }
@@ -286,6 +312,15 @@ constexpr Subject subjects[] = {
      true},
     {"alltoall_pairwise", Algorithm::alltoall_pairwise, Collective::alltoall, false,
      InPlace::everyone, true},
+    {"alltoall_bruck", Algorithm::alltoall_bruck, Collective::alltoall, false, InPlace::nobody,
+     true},
+    {"scan_doubling", Algorithm::scan_doubling, Collective::scan, false, InPlace::nobody, true},
+    {"exscan_doubling", Algorithm::exscan_doubling, Collective::exscan, false, InPlace::nobody,
+     true},
+    {"reduce_scatter_halving", Algorithm::reduce_scatter_halving, Collective::reduce_scatter,
+     false, InPlace::nobody, false},
+    {"reduce_scatter_binomial", Algorithm::reduce_scatter_binomial, Collective::reduce_scatter,
+     false, InPlace::nobody, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, CollTest, testing::ValuesIn(subjects),
