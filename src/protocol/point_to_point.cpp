@@ -52,14 +52,9 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     driver.complete(receive);
 }
 
-/// What an eager message without a receive takes from the rank's budget.
-std::uint64_t cost_of(const Unexpected& message) noexcept
-{
-    return sizeof(Unexpected) + message.message_bytes;
-}
-
-/// Counts what the rank holds and tells senders when it is full and when it has room again; the
-/// gap between the two keeps them from changing their mind with every message.
+/// Counts what the rank holds, in bytes of the heap's blocks, and tells senders when it is full
+/// and when it has room again; the gap between the two keeps them from changing their mind with
+/// every message.
 void count_unexpected(Driver& driver, std::uint64_t change)
 {
     engine::RankState& rank = driver.rank();
@@ -88,7 +83,7 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
     message->header = frame.header;
     message->message_bytes = frame.payload_bytes;
     std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
-    count_unexpected(driver, cost_of(*message));
+    count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
 }
 
@@ -196,7 +191,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    count_unexpected(driver, 0 - cost_of(*message));
+    count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
     driver.allocator().free(message);
 }
 

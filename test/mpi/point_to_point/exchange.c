@@ -142,20 +142,20 @@ static void odd_ones(struct check* t)
 
 // A freed request goes on without its caller, who may be what its partner waits for; what it
 // receives is there when a later message says so.
-static void freed(struct check *t, int bytes)
+static void freed(struct check* t, int bytes)
 {
     struct {
         short value;
         int index;
     } pair = {(short)(50 + t->rank), t->rank}, got = {0, 0};
-    unsigned char *buffer = check_memory((size_t)bytes);
+    unsigned char* buffer = check_memory((size_t)bytes);
     const int other = 1 - t->rank, is_first = t->rank == 0;
     MPI_Request requests[2];
     if (t->rank < 2 && t->size > 1) {
         check_fill(buffer, (size_t)bytes, (uint64_t)(t->rank + 500));
         if (!is_first) {
-            CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_BYTE, 0, tag + 1, MPI_COMM_WORLD,
-                                   MPI_STATUS_IGNORE));
+            CHECK_CALL(t,
+                       MPI_Recv(NULL, 0, MPI_BYTE, 0, tag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         }
         CHECK_CALL(t, MPI_Isendrecv_replace(buffer, bytes, MPI_BYTE, other, tag, other, tag,
                                             MPI_COMM_WORLD, &requests[0]));
@@ -165,8 +165,8 @@ static void freed(struct check *t, int bytes)
             CHECK_CALL(t, MPI_Request_free(&requests[0]));
             CHECK_CALL(t, MPI_Request_free(&requests[1]));
             CHECK_CALL(t, MPI_Send(NULL, 0, MPI_BYTE, 1, tag + 1, MPI_COMM_WORLD));
-            CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_BYTE, 1, tag + 2, MPI_COMM_WORLD,
-                                   MPI_STATUS_IGNORE));
+            CHECK_CALL(t,
+                       MPI_Recv(NULL, 0, MPI_BYTE, 1, tag + 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         } else {
             CHECK_CALL(t, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
             CHECK_CALL(t, MPI_Send(NULL, 0, MPI_BYTE, 0, tag + 2, MPI_COMM_WORLD));
