@@ -68,7 +68,8 @@ def good(function: Function, arg: Arg) -> str:
         return "ranges"
     if arg.is_array:
         return ARRAYS[arg.kind]
-    if arg.kind == "length" and arg.direction == "in":
+    # The size of a buffer in bytes is a count by its type, but no number of elements.
+    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
         of_ranks = any(other.kind in RANK_KINDS and other.array == arg.name
                        for other in function.args)
         return "0" if of_ranks else "1"
@@ -97,7 +98,8 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
             array, error = WRONG_ARRAYS[arg.kind]
             cases.append(({name: array}, error))
         return cases
-    if arg.kind == "length" and arg.direction == "in":
+    # The size of a buffer in bytes is a count by its type, but no number of elements.
+    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]

@@ -23,7 +23,7 @@ using Kind = ElementKind;
 constexpr int operator_count = static_cast<int>(Op::count);
 
 template <typename Value, typename Index>
-struct Pair {
+struct [[gnu::packed]] Pair {
     Value value;
     Index index;
     bool operator==(const Pair&) const = default;
@@ -134,7 +134,7 @@ struct PairOracle {
     static Element combine(Op op, Element a, Element b)
     {
         if (a.value == b.value) {
-            return {a.value, std::min(a.index, b.index)};
+            return a.index < b.index ? a : b;
         }
         return (a.value > b.value) == (op == Op::max_location) ? a : b;
     }
