@@ -31,7 +31,7 @@ class Rules:
     def problem(self, layer: str, header: str, quoted: bool) -> str | None:
         """Why `layer` may not include `header`; None if it may."""
         owner = self.generated.get(header) or header.partition("/")[0]
-        if owner in self.order and (quoted or "/" in header):
+        if owner in self.order and (quoted or "/" in header or header in self.generated):
             if self.order.index(owner) <= self.order.index(layer):
                 return None
             return f"layer {layer} stands before {owner} and may not include {header}"

@@ -49,14 +49,13 @@ def _needs(path: Path) -> list[str]:
 
 
 def _python_files() -> list[tuple[str, Path]]:
-    """(kind, file): unittest files by name; in folders of test/ every file that can be started."""
+    """(kind, file): tests by name; other files beside them are drivers and fixtures."""
     found = []
     for kind in ("gen", "python"):
         for pattern in ("*_test.py", "test_*.py"):
             found += [(kind, path) for path in (tree.ROOT / kind).rglob(pattern)]
-    for path in (tree.ROOT / "test").glob("*/*.py"):
-        if 'if __name__ == "__main__"' in path.read_text():
-            found.append((path.parent.name, path))
+    for pattern in ("*_test.py", "check_*.py"):
+        found += [(path.parent.name, path) for path in (tree.ROOT / "test").glob(f"*/{pattern}")]
     return sorted(found)
 
 

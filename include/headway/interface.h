@@ -24,6 +24,14 @@ struct headway_counters {
     uint64_t parks;              /* sleeps on the futex */
 };
 
+/* Memory of the calling thread's rank in the node heap. */
+struct headway_memory {
+    uint64_t block_bytes;          /* in blocks of up to 32 KiB that the rank allocated */
+    uint64_t unexpected_bytes;     /* of these, for messages that wait for their receive */
+    uint64_t unexpected_bytes_max; /* the most it ever was */
+    uint64_t offers_for_room;      /* short messages that waited here: their receiver was full */
+};
+
 struct headway_interface_1 {
     size_t size_bytes;
 
@@ -36,6 +44,9 @@ struct headway_interface_1 {
 
     /* Fills `counters`; -1 where the calling thread's rank is not running. */
     int (*read_counters)(struct headway_counters *counters);
+
+    /* Fills `memory`; -1 where the calling thread's rank is not running. */
+    int (*read_memory)(struct headway_memory *memory);
 };
 
 #if defined(__GNUC__)

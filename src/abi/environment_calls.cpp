@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start, end and surroundings of a program (MPI-5.0 chapters 9 and 11).
-#include <unistd.h>
-
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -11,6 +9,7 @@
 #include "abi_calls.hpp"
 #include "object/startup.hpp"
 #include "object/version.hpp"
+#include "platform/process.hpp"
 
 namespace headway::abi {
 namespace {
@@ -96,7 +95,7 @@ int Abort(Call& call, object::Communicator* /*comm*/, int errorcode)
     const std::string line = "headway: rank " + std::to_string(call.rank().world_rank) +
                              ": the program called MPI_Abort with code " +
                              std::to_string(errorcode) + "\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    platform::write_error(line);
     object::abort_job(&call.rank(), errorcode);
 }
 
@@ -110,12 +109,10 @@ int Get_library_version(Call& /*call*/, char* version, int* resultlen)
 
 int Get_processor_name(Call& /*call*/, char* name, int* resultlen)
 {
-    char host[MPI_MAX_PROCESSOR_NAME] = {};
-    if (::gethostname(host, sizeof host - 1) != 0) {
-        std::snprintf(host, sizeof host, "localhost");
-    }
-    const std::size_t length = std::strlen(host);
-    std::memcpy(name, host, length + 1);
+    const std::string host = platform::host_name();
+    const std::size_t length = std::min<std::size_t>(host.size(), MPI_MAX_PROCESSOR_NAME - 1);
+    std::memcpy(name, host.data(), length);
+    name[length] = '\0';
     *resultlen = static_cast<int>(length);
     return MPI_SUCCESS;
 }

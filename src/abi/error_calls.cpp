@@ -19,6 +19,7 @@ int Comm_create_errhandler(Call& call, MPI_Comm_errhandler_function* function,
     auto* made = new ErrorHandler(function);
     *errhandler = rank_of(call).pool().acquire<MPI_Errhandler>(made);
     made->set_handle(*errhandler);
+    made->user_handles = 1;
     return MPI_SUCCESS;
 }
 
@@ -39,9 +40,12 @@ int Comm_get_errhandler(Call& call, Communicator* comm, MPI_Errhandler* errhandl
         *errhandler = handler->handle();
         return MPI_SUCCESS;
     }
-    // A handle of its own, which the caller frees (MPI-5.0 section 9.3).
+    // The caller frees what it gets; it is the value that others hold, too (MPI-5.0 section 9.3).
     handler->add_reference();
-    *errhandler = rank_of(call).pool().acquire<MPI_Errhandler>(handler);
+    if (handler->user_handles++ == 0) {
+        handler->set_handle(rank_of(call).pool().acquire<MPI_Errhandler>(handler));
+    }
+    *errhandler = handler->handle();
     return MPI_SUCCESS;
 }
 
@@ -56,7 +60,9 @@ int Comm_call_errhandler(Call& call, Communicator* comm, int errorcode)
 int Errhandler_free(Call& call, ErrorHandler* handler, MPI_Errhandler* errhandler)
 {
     if (handler->action() == ErrorHandler::Action::user) {
-        rank_of(call).pool().release(*errhandler);
+        if (--handler->user_handles == 0) {
+            rank_of(call).pool().release(*errhandler);
+        }
         if (handler->drop_reference()) {
             delete handler;
         }

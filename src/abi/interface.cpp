@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "headway/interface.h"
+#include <headway/interface.h>
 
 #include "object/rank_access.hpp"
 #include "object/startup.hpp"
 
 namespace headway::abi {
 namespace {
+
+/// Relaxed: statistics of one writer, each by itself.
+std::uint64_t value(const std::atomic<std::uint64_t>& counter) noexcept
+{
+    return counter.load(std::memory_order_relaxed);
+}
 
 int read_counters(headway_counters* counters)
 {
@@ -14,12 +20,21 @@ int read_counters(headway_counters* counters)
         return -1;
     }
     const engine::RankCounters& own = object::as_rank(*access).driver().rank().counters;
-    // Relaxed: statistics of one writer, each by itself.
-    const auto value = [](const std::atomic<std::uint64_t>& counter) {
-        return counter.load(std::memory_order_relaxed);
-    };
     *counters = {value(own.frames_posted),       value(own.frames_received), value(own.retries),
                  value(own.bytes_copied_across), value(own.bytes_piped),     value(own.parks)};
+    return 0;
+}
+
+int read_memory(headway_memory* memory)
+{
+    object::RankAccess* access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running) {
+        return -1;
+    }
+    engine::Driver& driver = object::as_rank(*access).driver();
+    const engine::RankCounters& own = driver.rank().counters;
+    *memory = {driver.allocator().slab_bytes_in_use(), value(own.unexpected_bytes),
+               value(own.unexpected_bytes_max), value(own.offers_for_room)};
     return 0;
 }
 
@@ -30,4 +45,5 @@ extern "C" const struct headway_interface_1 headway_interface_1 = {
     sizeof(struct headway_interface_1),
     &headway::object::run_team,
     &headway::abi::read_counters,
+    &headway::abi::read_memory,
 };

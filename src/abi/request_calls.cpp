@@ -60,7 +60,8 @@ int find_ops(Call& call, std::span<const MPI_Request> requests, std::span<Op*> o
     return MPI_SUCCESS;
 }
 
-std::span<MPI_Request> requests_of(MPI_Request* array, int count)
+template <typename Request>
+std::span<Request> requests_of(Request* array, int count)
 {
     return {array, static_cast<std::size_t>(count)};
 }
@@ -89,6 +90,7 @@ void blame(Call& call, const Op& op)
 
 int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
 {
+    object::settle(rank_of(call), *op);
     if (op->error != engine::OpError::none) [[unlikely]] {
         blame(call, *op);
         if (op->error == engine::OpError::truncated) {
@@ -153,6 +155,29 @@ int first_complete(std::span<Op* const> ops)
         result = -1;
     }
     return result;
+}
+
+/// The same after a sweep where none is.
+int find_complete(Call& call, std::span<Op* const> ops)
+{
+    const int found = first_complete(ops);
+    if (found != -1) {
+        return found;
+    }
+    rank_of(call).driver().progress();
+    return first_complete(ops);
+}
+
+/// The status of a complete op (null: of no request), which stays. Its error belongs to the call
+/// that will complete the request.
+void look(Call& call, Op* op, MPI_Status* status)
+{
+    if (op == nullptr) {
+        set_empty(status);
+        return;
+    }
+    object::settle(rank_of(call), *op);
+    (void)object::report(*op, status);
 }
 
 /// Finishes what is complete; MPI_UNDEFINED where no request is live.
@@ -282,11 +307,7 @@ int Testany(Call& call, int count, MPI_Request requests[], int* index, int* flag
         error != MPI_SUCCESS) {
         return error;
     }
-    int found = first_complete(ops);
-    if (found == -1) {
-        rank_of(call).driver().progress();
-        found = first_complete(ops);
-    }
+    const int found = find_complete(call, ops);
     *flag = found != -1 ? 1 : 0;
     *index = found >= 0 ? found : MPI_UNDEFINED;
     if (found >= 0) {
@@ -330,11 +351,7 @@ int Testsome(Call& call, int incount, MPI_Request requests[], int* outcount, int
         error != MPI_SUCCESS) {
         return error;
     }
-    int found = first_complete(ops);
-    if (found == -1) {
-        rank_of(call).driver().progress();
-        found = first_complete(ops);
-    }
+    const int found = find_complete(call, ops);
     if (found == -2) {
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
@@ -365,19 +382,75 @@ int Request_get_status(Call& call, MPI_Request request, int* flag, MPI_Status* s
     if (const int error = find_ops(call, {&request, 1}, {&op, 1}); error != MPI_SUCCESS) {
         return error;
     }
-    if (op == nullptr) {
-        *flag = 1;
-        set_empty(status);
-        return MPI_SUCCESS;
-    }
-    if (!op->word.is_complete()) {
+    if (!is_over(op)) {
         rank_of(call).driver().progress();
     }
-    *flag = op->word.is_complete() ? 1 : 0;
+    *flag = is_over(op) ? 1 : 0;
     if (*flag != 0) {
-        // The error belongs to the call that completes the request.
-        (void)object::report(*op, status);
+        look(call, op, status);
     }
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_all(Call& call, int count, const MPI_Request requests[], int* flag,
+                           MPI_Status statuses[])
+{
+    OpArray array(count);
+    const std::span<Op*> ops = array.ops();
+    if (const int error = find_ops(call, requests_of(requests, count), ops);
+        error != MPI_SUCCESS) {
+        return error;
+    }
+    if (first_open(ops, 0) != ops.size()) {
+        rank_of(call).driver().progress();
+    }
+    *flag = first_open(ops, 0) == ops.size() ? 1 : 0;
+    for (std::size_t i = 0; *flag != 0 && i < ops.size(); ++i) {
+        look(call, ops[i], status_at(statuses, i));
+    }
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_any(Call& call, int count, const MPI_Request requests[], int* index,
+                           int* flag, MPI_Status* status)
+{
+    OpArray array(count);
+    const std::span<Op*> ops = array.ops();
+    if (const int error = find_ops(call, requests_of(requests, count), ops);
+        error != MPI_SUCCESS) {
+        return error;
+    }
+    const int found = find_complete(call, ops);
+    *flag = found != -1 ? 1 : 0;
+    *index = found >= 0 ? found : MPI_UNDEFINED;
+    if (found != -1) {
+        look(call, found >= 0 ? ops[static_cast<std::size_t>(found)] : nullptr, status);
+    }
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_some(Call& call, int incount, const MPI_Request requests[], int* outcount,
+                            int indices[], MPI_Status statuses[])
+{
+    OpArray array(incount);
+    const std::span<Op*> ops = array.ops();
+    if (const int error = find_ops(call, requests_of(requests, incount), ops);
+        error != MPI_SUCCESS) {
+        return error;
+    }
+    if (find_complete(call, ops) == -2) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i] != nullptr && ops[i]->word.is_complete()) {
+            indices[found] = static_cast<int>(i);
+            look(call, ops[i], status_at(statuses, found));
+            ++found;
+        }
+    }
+    *outcount = static_cast<int>(found);
     return MPI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/graph_engine.hpp"
+#include "engine/joint.hpp"
 
 namespace headway::engine {
 
@@ -102,32 +103,45 @@ base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
     return post_now(peer, kind, header, payload, payload_bytes);
 }
 
-base::Status Driver::post_op_frame(Op* op)
+bool Driver::post_eager_op(Op* op)
 {
-    if (op->frame_kind == transport::FrameKind::eager) {
-        return post_now(op->peer, op->frame_kind, op->header, op->address, op->size_bytes);
+    if (post_now(op->peer, transport::FrameKind::eager, op->header, op->address, op->size_bytes) !=
+        base::Status::done) {
+        return false;
     }
-    return post_now(op->peer, op->frame_kind, op->header, op->record, op->record_bytes);
+    complete(op);
+    return true;
 }
 
-void Driver::after_post(Op* op)
+/// False: no room. Requires: `op` is in no list. Once the frame is posted, an op that is not ours to
+/// complete belongs to its receiver and may be gone.
+bool Driver::post_op(Op* op)
 {
-    if (op->kind == OpKind::control) {
+    if (op->frame_kind == transport::FrameKind::eager) {
+        if (node_.rank_state(op->peer).takes_eager()) [[likely]] {
+            return post_eager_op(op);
+        }
+        node_.messages.make_offer(*this, op);
+        count(rank_.counters.offers_for_room);
+    }
+    const bool is_control = op->kind == OpKind::control;
+    if (post_now(op->peer, op->frame_kind, op->header, op->record, op->record_bytes) !=
+        base::Status::done) {
+        return false;
+    }
+    if (is_control) {
         destroy_op(op);
     }
-    else if (op->frame_kind == transport::FrameKind::eager) {
-        complete(op);
-    }
+    return true;
 }
 
 void Driver::post(Op* op)
 {
     PeerSlot& slot = rank_.peers[op->peer];
-    if (slot.waiting.is_empty() && post_op_frame(op) == base::Status::done) {
-        after_post(op);
-        return;
-    }
     if (slot.waiting.is_empty()) {
+        if (post_op(op)) {
+            return;
+        }
         slot.next_waiting = rank_.peers_waiting;
         rank_.peers_waiting = &slot;
     }
@@ -142,11 +156,11 @@ int Driver::post_waiting()
         PeerSlot* const next = slot->next_waiting;
         while (!slot->waiting.is_empty()) {
             Op* op = slot->waiting.first();
-            if (post_op_frame(op) != base::Status::done) {
+            slot->waiting.remove(op);
+            if (!post_op(op)) {
+                slot->waiting.push_front(op);
                 break;
             }
-            slot->waiting.remove(op);
-            after_post(op);
             ++posted;
         }
         if (!slot->waiting.is_empty()) {
@@ -200,6 +214,9 @@ void Driver::fire(sync::Waiter* chain)
         sync::Waiter* const next = chain->next;
         if (chain->kind == sync::WaiterKind::thread) {
             sync::fire_thread(chain);
+        }
+        else if (chain->kind == sync::WaiterKind::joint) {
+            fire_joint(*this, chain);
         }
         else {
             Op* op = reinterpret_cast<Op*>(chain->payload);

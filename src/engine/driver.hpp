@@ -38,6 +38,16 @@ class Driver {
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
 
+    /// Posts a whole message at once. False, and nothing happened, where it is too long, its
+    /// receiver takes no eager messages now, or its frame finds no room.
+    bool try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
+                        const void* address, std::uint64_t size_bytes)
+    {
+        return size_bytes <= node_.knobs.eager_limit && node_.rank_state(peer).takes_eager() &&
+               try_post(peer, transport::FrameKind::eager, header, address, size_bytes) ==
+                   base::Status::done;
+    }
+
     /// Posts the op's frame now or, in order, as soon as there is room. An eager send completes
     /// when its bytes have been copied out; a control op is freed; others stay pending.
     void post(Op* op);
@@ -72,8 +82,8 @@ class Driver {
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
-    base::Status post_op_frame(Op* op);
-    void after_post(Op* op);
+    bool post_op(Op* op);
+    bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
     int take_frames();
     int post_waiting();

@@ -51,8 +51,7 @@ struct GraphInstance {
     std::byte* address(Extent extent) noexcept
     {
         const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
-        const auto offset =
-            static_cast<std::uintptr_t>(layout(extent).offset_bytes(extent.first_block));
+        const std::uint64_t offset = layout(extent).offset_bytes(extent.first_block);
         return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
     }
 
@@ -136,13 +135,8 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
 /// Short messages leave without an op. False: the node needs one.
 bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t bytes = run->size_bytes(node.source);
-    if (bytes > driver.node().knobs.eager_limit) {
-        return false;
-    }
-    return driver.try_post(run->scope->peer(node.peer), transport::FrameKind::eager,
-                           message_name(*run, node), run->address(node.source),
-                           bytes) == base::Status::done;
+    return driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
+                                 run->address(node.source), run->size_bytes(node.source));
 }
 
 /// False: the heap is exhausted, try again later.
@@ -340,6 +334,11 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
         }
     }
     run_ready(driver, run);
+    // Steps that ended while they were started have made others ready, and the caller's next look
+    // at this rank may be far away: another thread of the rank may sleep for both.
+    if (!driver.rank().fired.is_empty()) {
+        run_fired_nodes(driver);
+    }
     return completion;
 }
 

@@ -21,10 +21,13 @@ using FrameHandler = void (*)(Driver&, const transport::Frame&, std::uint32_t se
 /// Moves what a protocol has under way for the driver's rank; the number of events.
 using Poller = int (*)(Driver&);
 
-/// How the graph engine starts the messages of send and receive nodes.
+/// What the engine asks of the protocol of messages.
 struct MessageOperations {
     void (*start_send)(Driver&, Op*) = nullptr;
     void (*start_receive)(Driver&, Op*) = nullptr;
+    /// Turns an eager send whose frame still waits into an offer: its receiver takes no more eager
+    /// messages now.
+    void (*make_offer)(Driver&, Op*) = nullptr;
 };
 
 /// Runs a user-defined reduction of the driver's rank: inout = in (op) inout. False: it cannot run.

@@ -12,6 +12,23 @@ namespace headway::engine {
 
 struct RankState;
 struct GraphInstance;
+struct Op;
+
+/// A message that arrived before its receive, as it hangs in its receiver's lists. The bytes of an
+/// eager one follow it; then the receiver owns it. For an offered one it is part of the sender's
+/// op, which stays until a receive has taken the message: offers cost their receiver nothing.
+/// Belongs to the receiving rank's executor.
+struct Unexpected {
+    Unexpected* next_in_bin = nullptr;
+    Unexpected* previous_in_bin = nullptr;
+    Unexpected* next_arrival = nullptr;
+    Unexpected* previous_arrival = nullptr;
+    transport::FrameHeader header;
+    Op* offered = nullptr;  ///< the sender's op that has the bytes; null: they follow
+    std::uint64_t message_bytes = 0;
+
+    std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
 
 enum class OpKind : std::uint8_t {
     send,     ///< a message of this rank
@@ -65,6 +82,9 @@ struct Op {
     std::int32_t status_tag = 0;
     std::uint64_t status_bytes = 0;
 
+    /// An offered message waits here for its receive.
+    Unexpected arrival;
+
     /// Payload of a frame that waits, for kinds whose payload is a record (offers, control).
     std::byte record[transport::inline_bytes_max] = {};
     std::uint32_t record_bytes = 0;
@@ -93,6 +113,14 @@ class OpList {
         op->previous = last_;
         (last_ != nullptr ? last_->next : first_) = op;
         last_ = op;
+    }
+
+    void push_front(Op* op) noexcept
+    {
+        op->next = first_;
+        op->previous = nullptr;
+        (first_ != nullptr ? first_->previous : last_) = op;
+        first_ = op;
     }
 
     void remove(Op* op) noexcept

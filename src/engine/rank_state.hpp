@@ -4,8 +4,6 @@
 // processes: no code pointers, nothing private to a process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 
@@ -33,12 +31,19 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_copied_across{0};  ///< one-copy from another process
     std::atomic<std::uint64_t> bytes_piped{0};          ///< double copy through the heap
     std::atomic<std::uint64_t> parks{0};
+    std::atomic<std::uint64_t> unexpected_bytes{0};      ///< held for eager messages without a receive
+    std::atomic<std::uint64_t> unexpected_bytes_max{0};  ///< the most of these ever held
+    std::atomic<std::uint64_t> offers_for_room{0};  ///< short messages offered: the receiver was full
 };
 
 struct RankState {
     // The lines that peers write.
     alignas(64) sync::OwnershipWord ownership;
     sync::MpscList fired;            ///< graph nodes whose op completed; taken by the executor
+    // 1 while the rank holds as many eager messages without a receive as it may: senders offer
+    // theirs instead. Written by the executor, read by senders with the ownership word, relaxed: a
+    // sender that sees it late adds at most what fits its lane.
+    std::atomic<std::uint32_t> is_full{0};
     alignas(64) transport::shm::Inbound inbound;
 
     // The executor's own.
@@ -51,12 +56,15 @@ struct RankState {
     std::uint32_t process = 0;             ///< index of its process on the node
 
     RankCounters counters;
+
+    /// Whether an eager message may be sent to this rank. Thread rule: any sender.
+    bool takes_eager() const noexcept { return is_full.load(std::memory_order_relaxed) == 0; }
 };
 
 /// How processes find each other, at the start of the node heap.
 struct ProcessEntry {
     // Written by the process before `ready`, read by the others after.
-    pid_t pid = 0;
+    std::int32_t process_id = 0;
     const std::uint64_t* token_address = nullptr;
     std::uint64_t token = 0;
 };

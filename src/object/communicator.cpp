@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "object/buffer.hpp"
 #include "object/rank.hpp"
 
 namespace headway::object {
@@ -74,6 +75,11 @@ void Communicator::drop_reference()
 
 void Communicator::free_handle()
 {
+    // Freeing it detaches its buffer (MPI-5.0 section 7.4.3); without memory to wait with, the
+    // messages stay where they are and so does the buffer's record.
+    if (send_buffer_ != nullptr && !send_buffer_->flush(owner_)) {
+        (void)send_buffer_.release();
+    }
     owner_.pool().release(handle_);
     handle_ = MPI_COMM_NULL;
     drop_reference();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace headway::object {
 
 class Rank;
+class SendBuffer;
 
 /// A communicator as one of its ranks sees it. One reference for the handle, one for each started
 /// operation: a freed communicator stays until its traffic is over (MPI-5.0 section 7.4.3).
@@ -47,6 +49,9 @@ class Communicator {
     /// Invalidates the handle; the communicator goes with its last operation.
     void free_handle();
 
+    /// Its own buffer for sends in buffered mode; null: those use the rank's.
+    std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
+
     /// The stored graph under `key`, or null; the communicator owns what is remembered.
     engine::GraphTemplate* find_graph(std::uint64_t key) const;
     void remember_graph(std::uint64_t key, engine::GraphTemplate* stored);
@@ -60,6 +65,7 @@ class Communicator {
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
     int references_ = 1;
+    std::unique_ptr<SendBuffer> send_buffer_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
 };
 

@@ -39,6 +39,10 @@ class ErrorHandler {
         return communicator_function_;
     }
 
+    /// Handles that users hold of this object: all are one value, valid until the last is freed.
+    /// Requires the rank's lock.
+    int user_handles = 0;
+
     MPI_Errhandler handle() const noexcept { return handle_from<MPI_Errhandler>(handle_bits_); }
     void set_handle(MPI_Errhandler handle) noexcept { handle_bits_ = bits_of(handle); }
 

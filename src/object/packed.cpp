@@ -21,6 +21,12 @@ std::size_t index_offset(const Datatype& type) noexcept
 
 void pack(const Datatype& type, const void* elements, std::uint64_t count, std::byte* packed)
 {
+    if (!has_gaps(type)) {
+        if (count != 0) {
+            std::memcpy(packed, elements, count * type.size_bytes);
+        }
+        return;
+    }
     const std::size_t second = index_offset(type);
     const std::size_t index_bytes = std::size_t{type.size_bytes} - type.value_bytes;
     const auto* from = static_cast<const std::byte*>(elements);
@@ -49,7 +55,7 @@ void unpack(const Datatype& type, const std::byte* packed, std::uint64_t bytes, 
 }
 
 PackedSend::PackedSend(const Datatype& type, const void* elements, std::uint64_t count)
-    : packed_(std::make_unique<std::byte[]>(count * type.size_bytes))
+    : packed_(std::make_unique_for_overwrite<std::byte[]>(count * type.size_bytes))
 {
     pack(type, elements, count, packed_.get());
 }
@@ -59,7 +65,7 @@ void PackedSend::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
 PackedReceive::PackedReceive(const Datatype& type, void* elements, std::uint64_t count)
     : type_(type),
       elements_(elements),
-      packed_(std::make_unique<std::byte[]>(count * type.size_bytes))
+      packed_(std::make_unique_for_overwrite<std::byte[]>(count * type.size_bytes))
 {
 }
 

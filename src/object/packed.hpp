@@ -18,12 +18,12 @@ inline bool has_gaps(const Datatype& type) noexcept
     return type.size_bytes != type.extent_bytes;
 }
 
-/// Copies `count` elements with gaps into consecutive bytes (size_bytes each), and back.
+/// Copies `count` elements into consecutive bytes (size_bytes each), and those with gaps back.
 void pack(const Datatype& type, const void* elements, std::uint64_t count, std::byte* packed);
 /// Of the last element only what `bytes` says has arrived.
 void unpack(const Datatype& type, const std::byte* packed, std::uint64_t bytes, void* elements);
 
-/// Kept with a send: the packed message.
+/// Kept with a send: the message, packed where its elements have gaps.
 class PackedSend final : public OpKeep {
   public:
     PackedSend(const Datatype& type, const void* elements, std::uint64_t count);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/process.hpp"
 
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,6 +10,7 @@
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
+#include "platform/peer_copy.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -26,23 +23,10 @@ constexpr unsigned directory_root = 0;
 /// launchers that do not look.
 constexpr std::int64_t patience_ns = 120'000'000'000;
 
-/// Identifies the machine (and container) a process runs on.
-std::string host_name()
-{
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    return name;
-}
-
 void add_own_cpus(engine::Directory& directory)
 {
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    if (::sched_getaffinity(0, sizeof own, &own) != 0) {
-        return;
-    }
-    for (unsigned cpu = 0; cpu < engine::Directory::cpu_words * 64; ++cpu) {
-        if (CPU_ISSET(cpu, &own)) {
+    for (const unsigned cpu : platform::allowed_cpus()) {
+        if (cpu / 64 < engine::Directory::cpu_words) {
             // Relaxed: the readers come after the announcement (1).
             directory.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64,
                                               std::memory_order_relaxed);
@@ -71,9 +55,6 @@ Process::~Process()
     ranks_.clear();
     node_.reset();
     handles_.reset();
-    if (handle_range_ != nullptr) {
-        ::munmap(handle_range_, handle_range_bytes);
-    }
 }
 
 base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
@@ -86,8 +67,7 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     }
     if (boot->process_index() == 0) {
         for (const std::string& warning : config::unknown_knob_warnings(environment)) {
-            const std::string line = "headway: " + warning + "\n";
-            [[maybe_unused]] const ssize_t rc = ::write(STDERR_FILENO, line.data(), line.size());
+            platform::write_error("headway: " + warning + "\n");
         }
     }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
@@ -102,15 +82,13 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
 
 base::Outcome Process::map_handles()
 {
-    void* range = ::mmap(nullptr, handle_range_bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) {
+    handle_range_ = platform::AddressRange(handle_range_bytes);
+    if (handle_range_.base() == nullptr) {
         return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
                              "virtual memory (ulimit -v)"};
     }
-    handle_range_ = range;
     handles_ = std::make_unique<HandleTable>(
-        std::span(static_cast<std::byte*>(range), handle_range_bytes));
+        std::span(handle_range_.base(), handle_range_.size_bytes()));
     return base::Done{};
 }
 
@@ -165,7 +143,7 @@ base::Outcome Process::create_heap()
     options.rank_count = static_cast<std::uint32_t>(rank_count());
     options.version = library_version;
     const std::string name =
-        "headway-" + (boot_->job().empty() ? std::to_string(::getpid()) : boot_->job()) + "-heap";
+        "headway-" + (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
     options.name = name;
     options.kind = knobs_.node_heap == config::NodeHeapChoice::shm ? memory::HeapKind::shm
                                                              : memory::HeapKind::memfd;
@@ -189,7 +167,7 @@ base::Outcome Process::create_heap()
     heap.value()->set_root(directory_root, directory);
     heap.value()->announce_ready();
     if (boot_->process_count() > 1) {
-        const std::string value = host_name() + ";" + std::to_string(heap.value()->address()) +
+        const std::string value = platform::host_name() + ";" + std::to_string(heap.value()->address()) +
                                   ";" + heap.value()->path();
         if (auto put = boot_->put(heap_key, value); !put) {
             return put;
@@ -212,8 +190,8 @@ base::Outcome Process::attach_heap()
                              value.substr(0, 80) + "'); is every rank of the job the same program "
                              "with the same Headway?"};
     }
-    if (value.substr(0, first) != host_name()) {
-        return base::Failure{"this rank runs on '" + host_name() + "', rank 0 on '" +
+    if (value.substr(0, first) != platform::host_name()) {
+        return base::Failure{"this rank runs on '" + platform::host_name() + "', rank 0 on '" +
                              value.substr(0, first) + "', but this version of Headway has no "
                              "network transport; start all ranks on one node"};
     }
@@ -257,9 +235,9 @@ base::Outcome Process::meet_all()
     }
     const auto identity = node_->peer_memory.own_identity();
     engine::ProcessEntry& entry = directory.processes[node_->own_process];
-    entry = {identity.pid, identity.token_address, identity.token};
+    entry = {identity.process_id, identity.token_address, identity.token};
     add_own_cpus(directory);
-    transport::PeerMemory::allow_peers();
+    platform::allow_peer_copies();
     // (1) release, pairs with (2): entry, ranks and cpus are visible to who counts all as ready.
     const std::uint32_t ready = directory.ready.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (ready == directory.process_count) {
@@ -279,7 +257,7 @@ base::Outcome Process::meet_all()
     node_->heap->unlink_name();
     for (std::uint32_t process = 0; process < directory.process_count; ++process) {
         const engine::ProcessEntry& other = directory.processes[process];
-        node_->peer_memory.introduce(process, {other.pid, other.token_address, other.token});
+        node_->peer_memory.introduce(process, {other.process_id, other.token_address, other.token});
     }
     node_->is_oversubscribed = directory.rank_count > count_cpus(directory);
     return base::Done{};
@@ -288,7 +266,7 @@ base::Outcome Process::meet_all()
 void Process::abort_job(int code, std::string_view sentence) noexcept
 {
     boot_->abort(code, sentence);
-    ::_exit(code & 0xFF);
+    platform::exit_now(code);
 }
 
 }  // namespace headway::object

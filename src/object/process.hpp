@@ -12,6 +12,7 @@
 #include "config/knobs.hpp"
 #include "engine/node.hpp"
 #include "object/rank.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 
@@ -59,7 +60,7 @@ class Process {
     std::unique_ptr<boot::Boot> boot_;
     int ranks_here_;
     config::Knobs knobs_;
-    void* handle_range_ = nullptr;
+    platform::AddressRange handle_range_;
     std::unique_ptr<HandleTable> handles_;
     std::unique_ptr<engine::Node> node_;
     std::vector<std::unique_ptr<Rank>> ranks_;

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "object/buffer.hpp"
 #include "object/process.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -39,7 +40,7 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
         lock_.enable();
     }
     thread_level_ = thread_level;
-    main_thread_ = pthread_self();
+    main_thread_ = platform::thread_id();
     driver_ = std::make_unique<engine::Driver>(node, state, lock_);
     pool_ = std::make_unique<HandlePool>(
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pthread.h>
-
 #include <deque>
 #include <memory>
 
@@ -11,10 +9,12 @@
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 
 class Process;
+class SendBuffer;
 
 /// An MPI rank: what of it is private to its process. Its progress state lies in the node heap.
 /// Thread rule: the rank's threads, one at a time (its lock sees to that).
@@ -38,12 +38,15 @@ class Rank : public RankAccess {
     /// A completed op that all requests of sends already done share: no op is made for them.
     engine::Op* done_op() noexcept { return done_op_; }
 
+    /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
+    std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
+
     /// A context id for a communicator that this rank leads; 0: too many are alive.
     std::uint32_t acquire_context();
     void release_context(std::uint32_t context);
 
     int thread_level() const noexcept { return thread_level_; }
-    bool is_main_thread() const noexcept { return pthread_equal(main_thread_, pthread_self()) != 0; }
+    bool is_main_thread() const noexcept { return main_thread_ == platform::thread_id(); }
 
   private:
     base::Outcome make_predefined();
@@ -53,11 +56,12 @@ class Rank : public RankAccess {
     std::unique_ptr<engine::Driver> driver_;
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;
+    std::unique_ptr<SendBuffer> send_buffer_;
     engine::Op* done_op_ = nullptr;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;
-    pthread_t main_thread_{};
+    std::int32_t main_thread_ = 0;
 };
 
 /// The calling thread's rank as the object layer knows it. Requires one.

@@ -15,7 +15,7 @@ MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op)
     const auto request = rank.pool().acquire<MPI_Request>(op);
     if (bits_of(request) == 0) {
         engine::wait_for(rank.driver(), op);
-        rank.driver().destroy_op(op);
+        (void)end_op(rank, op, MPI_STATUS_IGNORE);
         return MPI_REQUEST_NULL;
     }
     communicator.add_reference();
@@ -62,12 +62,17 @@ int report(const engine::Op& op, MPI_Status* status) noexcept
     return error_class_of(op.error);
 }
 
+void settle(Rank& rank, engine::Op& op)
+{
+    if (const std::unique_ptr<OpKeep> keep(keep_of(op)); keep != nullptr) {
+        set_keep(op, nullptr);
+        keep->finish(rank, op);
+    }
+}
+
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
-    const std::unique_ptr<OpKeep> keep(keep_of(*op));
-    if (keep != nullptr) {
-        keep->finish(rank, *op);
-    }
+    settle(rank, *op);
     const int error = report(*op, status);
     rank.driver().destroy_op(op);
     return error;

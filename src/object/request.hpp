@@ -32,7 +32,11 @@ inline Communicator* communicator_of(const engine::Op& op) noexcept
 /// Requires: complete.
 int report(const engine::Op& op, MPI_Status* status) noexcept;
 
-/// Lets what is kept with a complete op do its last step, report()s, and frees both.
+/// Lets what is kept with a complete op do its last step, once; afterwards the op's result is what
+/// the caller may see.
+void settle(Rank& rank, engine::Op& op);
+
+/// settle(), report(), and frees the op.
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status);
 
 /// report(), then frees op and request and sets the handle to null. Requires: complete.

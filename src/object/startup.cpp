@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/startup.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <string>
 #include <thread>
@@ -10,10 +8,12 @@
 
 #include "boot/single.hpp"
 #include "engine/wait.hpp"
+#include "object/buffer.hpp"
 #include "object/collective.hpp"
 #include "object/process.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
+#include "platform/process.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -59,8 +59,21 @@ Process& open_process()
     return *made;
 }
 
+/// MPI_Finalize detaches buffers (MPI-5.0 section 3.6): their messages leave first.
+void flush_buffers(Rank& rank)
+{
+    for (SendBuffer* buffer : {rank.send_buffer().get(), rank.world->send_buffer().get(),
+                               rank.self->send_buffer().get()}) {
+        if (buffer != nullptr && !buffer->flush(rank)) {
+            platform::fatal(rank.world_rank, "MPI_Finalize: the node heap is exhausted; raise "
+                                             "HEADWAY_HEAP_SIZE");
+        }
+    }
+}
+
 void wait_for_everyone(Rank& rank)
 {
+    flush_buffers(rank);
     engine::Op* barrier = start_barrier(rank, *rank.world);
     if (barrier == nullptr) {
         platform::fatal(rank.world_rank, "MPI_Finalize: the node heap is exhausted; raise "
@@ -154,7 +167,7 @@ void abort_job(RankAccess* rank, int code) noexcept
         as_rank(*rank).process().abort_job(code, "");
     }
     end_job(code, "");
-    ::_exit(code & 0xFF);
+    platform::exit_now(code);
 }
 
 }  // namespace headway::object

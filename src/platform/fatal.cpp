@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/fatal.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <string>
+
+#include "platform/process.hpp"
 
 namespace headway::platform {
 
@@ -28,12 +28,11 @@ void fatal(std::int64_t rank, std::string_view sentence)
         line += "rank " + std::to_string(rank) + ": ";
     }
     line.append(sentence).append("\n");
-    // One write: lines of several ranks do not mix.
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    write_error(line);
     if (const JobEnder ender = job_ender.load(std::memory_order_relaxed); ender != nullptr) {
         ender(1, sentence);
     }
-    ::_exit(1);
+    exit_now(1);
 }
 
 }  // namespace headway::platform

@@ -3,8 +3,6 @@
 
 #include <new>
 
-#include "protocol/offer.hpp"
-
 namespace headway::protocol {
 
 namespace {
@@ -22,14 +20,6 @@ bool fits(const transport::FrameHeader& wanted, const transport::FrameHeader& me
 }
 
 }  // namespace
-
-std::uint64_t Unexpected::message_bytes() noexcept
-{
-    if (kind == transport::FrameKind::request_to_send) {
-        return reinterpret_cast<const Offer*>(payload())->size_bytes;
-    }
-    return payload_bytes;
-}
 
 MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcept
 {

@@ -24,20 +24,7 @@ namespace headway::protocol {
 inline constexpr std::int32_t any_source = -1;
 inline constexpr std::int32_t any_tag = -2;
 
-/// A message that arrived before its receive. Its payload (a message or an Offer) follows it.
-struct Unexpected {
-    Unexpected* next_in_bin = nullptr;
-    Unexpected* previous_in_bin = nullptr;
-    Unexpected* next_arrival = nullptr;
-    Unexpected* previous_arrival = nullptr;
-    transport::FrameHeader header;
-    transport::FrameKind kind = transport::FrameKind::none;
-    std::uint32_t payload_bytes = 0;
-
-    std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-    /// Bytes of the message itself, which for an offer are still with the sender.
-    std::uint64_t message_bytes() noexcept;
-};
+using engine::Unexpected;
 
 class MatchContext {
   public:

@@ -23,7 +23,8 @@ namespace {
 {
     platform::fatal(driver.rank().rank,
                     "the node heap is full of messages that arrived before their receives; post "
-                    "receives earlier or raise HEADWAY_HEAP_SIZE");
+                    "receives earlier or raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where "
+                    "the heap is there");
 }
 
 MatchContext& context_of(Driver& driver, std::uint32_t id)
@@ -51,7 +52,34 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     driver.complete(receive);
 }
 
-void keep_for_later(Driver& driver, MatchContext& context, const transport::Frame& frame)
+/// What an eager message without a receive takes from the rank's budget.
+std::uint64_t cost_of(const Unexpected& message) noexcept
+{
+    return sizeof(Unexpected) + message.message_bytes;
+}
+
+/// Counts what the rank holds and tells senders when it is full and when it has room again; the
+/// gap between the two keeps them from changing their mind with every message.
+void count_unexpected(Driver& driver, std::uint64_t change)
+{
+    engine::RankState& rank = driver.rank();
+    const std::uint64_t limit = driver.node().knobs.unexpected_limit;
+    const std::uint64_t held = part_of(rank).unexpected_bytes += change;
+    // Relaxed: see RankState::is_full; the counters have one writer.
+    if (held >= limit) {
+        rank.is_full.store(1, std::memory_order_relaxed);
+    }
+    else if (held < limit / 2 && !rank.takes_eager()) {
+        rank.is_full.store(0, std::memory_order_relaxed);
+    }
+    engine::RankCounters& counters = rank.counters;
+    counters.unexpected_bytes.store(held, std::memory_order_relaxed);
+    if (held > counters.unexpected_bytes_max.load(std::memory_order_relaxed)) {
+        counters.unexpected_bytes_max.store(held, std::memory_order_relaxed);
+    }
+}
+
+void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
 {
     void* place = driver.allocator().allocate(sizeof(Unexpected) + frame.payload_bytes);
     if (place == nullptr) {
@@ -59,25 +87,53 @@ void keep_for_later(Driver& driver, MatchContext& context, const transport::Fram
     }
     auto* message = new (place) Unexpected;
     message->header = frame.header;
-    message->kind = frame.kind;
-    message->payload_bytes = frame.payload_bytes;
+    message->message_bytes = frame.payload_bytes;
     std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
+    count_unexpected(driver, cost_of(*message));
     context.keep(message);
+}
+
+void keep_offer(MatchContext& context, const transport::Frame& frame)
+{
+    const auto offer = frame.record<Offer>();
+    Unexpected* message = &offer.send->arrival;
+    message->header = frame.header;
+    message->offered = offer.send;
+    message->message_bytes = offer.size_bytes;
+    context.keep(message);
+}
+
+Offer offer_of(Op& send) noexcept
+{
+    return {.send = &send,
+            .address = send.address,
+            .size_bytes = send.size_bytes,
+            .process = send.owner->process,
+            .is_in_heap = send.is_in_heap ? 1U : 0U};
 }
 
 void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
 {
     MatchContext& context = context_of(driver, frame.header.context);
     Op* receive = context.take_posted(frame.header);
+    const bool is_eager = frame.kind == transport::FrameKind::eager;
     if (receive == nullptr) {
-        keep_for_later(driver, context, frame);
+        is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
     }
-    else if (frame.kind == transport::FrameKind::eager) {
+    else if (is_eager) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
     }
     else {
         pull(driver, receive, frame.header, frame.record<Offer>());
     }
+}
+
+void make_offer(Driver& /*driver*/, Op* op)
+{
+    const Offer offer = offer_of(*op);
+    op->frame_kind = transport::FrameKind::request_to_send;
+    op->record_bytes = sizeof offer;
+    std::memcpy(op->record, &offer, sizeof offer);
 }
 
 }  // namespace
@@ -93,6 +149,7 @@ void register_protocols(engine::Node& node)
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
+    node.messages.make_offer = &make_offer;
 }
 
 bool create_rank_part(Driver& driver)
@@ -102,6 +159,7 @@ bool create_rank_part(Driver& driver)
         return false;
     }
     driver.rank().protocol = new (place) RankPart;
+    count_unexpected(driver, 0);  // a limit of 0 is reached from the start
     return true;
 }
 
@@ -111,14 +169,7 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
         op->frame_kind = transport::FrameKind::eager;
     }
     else {
-        const Offer offer{.send = op,
-                          .address = op->address,
-                          .size_bytes = op->size_bytes,
-                          .process = driver.rank().process,
-                          .is_in_heap = op->is_in_heap ? 1U : 0U};
-        op->frame_kind = transport::FrameKind::request_to_send;
-        op->record_bytes = sizeof offer;
-        std::memcpy(op->record, &offer, sizeof offer);
+        make_offer(driver, op);
     }
     driver.post(op);
 }
@@ -132,14 +183,24 @@ void start_receive(Driver& driver, Op* op)
         return;
     }
     context.remove(message);
-    if (message->kind == transport::FrameKind::eager) {
-        deliver_eager(driver, op, message->header, message->payload(), message->payload_bytes);
+    start_matched_receive(driver, op, message);
+}
+
+void take(Driver& driver, Unexpected* message)
+{
+    context_of(driver, message->header.context).remove(message);
+}
+
+void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
+{
+    if (message->offered != nullptr) {
+        // A part of the sender's op, which may be gone when pull returns.
+        const transport::FrameHeader header = message->header;
+        pull(driver, op, header, offer_of(*message->offered));
+        return;
     }
-    else {
-        Offer offer;
-        std::memcpy(&offer, message->payload(), sizeof offer);
-        pull(driver, op, message->header, offer);
-    }
+    deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
+    count_unexpected(driver, 0 - cost_of(*message));
     driver.allocator().free(message);
 }
 

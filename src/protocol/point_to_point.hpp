@@ -23,9 +23,7 @@ inline bool send_at_once(engine::Driver& driver, std::uint32_t peer,
                          const transport::FrameHeader& header, const void* address,
                          std::uint64_t size_bytes)
 {
-    return size_bytes <= driver.node().knobs.eager_limit &&
-           driver.try_post(peer, transport::FrameKind::eager, header, address, size_bytes) ==
-               base::Status::done;
+    return driver.try_post_eager(peer, header, address, size_bytes);
 }
 
 /// Starts a receive. `op` says header (with wildcards), address and size of the buffer.
@@ -40,5 +38,11 @@ bool is_quiet(engine::RankState& rank);
 /// A message that `wanted` fits and that has arrived, still there to be received; null if none.
 /// Looks only; the caller makes progress.
 Unexpected* probe(engine::Driver& driver, const transport::FrameHeader& wanted);
+
+/// Takes a message that probe() found out of the matching: only start_matched_receive() gets it.
+void take(engine::Driver& driver, Unexpected* message);
+
+/// Starts the receive of a message that take() took. `op` says address and size of the buffer.
+void start_matched_receive(engine::Driver& driver, engine::Op* op, Unexpected* message);
 
 }  // namespace headway::protocol

@@ -11,6 +11,7 @@ struct Pipe;
 /// What the protocols keep for a rank in the node heap. Belongs to the rank's executor.
 struct RankPart {
     MatchTable match;
+    std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
     Pipe* outgoing = nullptr;  ///< pipes this rank fills
     Pipe* incoming = nullptr;  ///< pipes this rank drains
 };

@@ -33,8 +33,16 @@ struct Pipe {
     alignas(64) std::atomic<std::uint64_t> filled{0};
     // Bytes that the receiver has taken out. Written by the receiver, read by the sender.
     alignas(64) std::atomic<std::uint64_t> drained{0};
-    alignas(64) std::byte chunks[chunk_count][chunk_bytes];
+    // The chunks follow: as many bytes as the message needs, up to all of them.
 
+    static std::size_t bytes_needed(std::uint64_t total_bytes) noexcept
+    {
+        return sizeof(Pipe) + std::min(total_bytes, chunk_count * chunk_bytes);
+    }
+    std::byte* chunk_at(std::uint64_t position) noexcept
+    {
+        return reinterpret_cast<std::byte*>(this + 1) + chunk_of(position) * chunk_bytes;
+    }
     static std::uint64_t chunk_of(std::uint64_t position) noexcept
     {
         return position / chunk_bytes % chunk_count;
@@ -66,7 +74,7 @@ void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
 
 bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
 {
-    void* place = driver.allocator().allocate(sizeof(Pipe));
+    void* place = driver.allocator().allocate(Pipe::bytes_needed(bytes));
     if (place == nullptr) {
         return false;
     }
@@ -98,7 +106,7 @@ bool fill(Driver& driver, Pipe* pipe, int* moved)
     while (filled < total && filled - pipe->drained.load(std::memory_order_acquire) <
                                  Pipe::chunk_count * Pipe::chunk_bytes) {
         const std::uint64_t bytes = pipe->bytes_at(filled);
-        std::memcpy(pipe->chunks[Pipe::chunk_of(filled)], send->address + filled, bytes);
+        std::memcpy(pipe->chunk_at(filled), send->address + filled, bytes);
         filled += bytes;
         const bool is_last = filled == total;
         // (2) release, pairs with (3): the chunk is visible with its count.
@@ -122,8 +130,7 @@ bool drain(Driver& driver, Pipe* pipe, int* moved)
     // (3) acquire, pairs with (2).
     while (drained < pipe->filled.load(std::memory_order_acquire)) {
         const std::uint64_t bytes = pipe->bytes_at(drained);
-        std::memcpy(pipe->receive->address + drained, pipe->chunks[Pipe::chunk_of(drained)],
-                    bytes);
+        std::memcpy(pipe->receive->address + drained, pipe->chunk_at(drained), bytes);
         drained += bytes;
         // (4) release, pairs with (1): our read comes before the next fill.
         pipe->drained.store(drained, std::memory_order_release);

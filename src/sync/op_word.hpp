@@ -16,7 +16,7 @@
 namespace headway::sync {
 
 /// What a completion does for a waiter: `thread` is done by fire_thread(), the rest by the engine.
-enum class WaiterKind : std::uint32_t { thread, trigger, sync_object, continuation };
+enum class WaiterKind : std::uint32_t { thread, trigger, sync_object, continuation, joint };
 
 /// One waiter of one op, in the node heap, never on a stack. Owned by who allocated it until
 /// attached; by the word until complete() or detach(); then by who fires it, up to its last touch

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/peer_memory.hpp"
 
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 
-#include "platform/cpu.hpp"
+#include "platform/process.hpp"
 
 namespace headway::transport {
 
@@ -25,15 +19,10 @@ struct PeerMemory::Peer {
 
 PeerMemory::PeerMemory(std::uint32_t process_count, std::uint32_t own_process, bool cma_allowed)
     : peers_(std::make_unique<Peer[]>(process_count)),
-      token_(std::make_unique<std::uint64_t>()),
+      token_(std::make_unique<std::uint64_t>(platform::random_token())),
       own_process_(own_process),
       cma_allowed_(cma_allowed)
 {
-    if (::getrandom(token_.get(), sizeof *token_, GRND_NONBLOCK) != sizeof *token_) {
-        // Too early in the life of the machine: time and address tell processes apart as well.
-        *token_ = static_cast<std::uint64_t>(platform::monotonic_ns()) ^
-                  reinterpret_cast<std::uintptr_t>(token_.get());
-    }
 }
 
 PeerMemory::~PeerMemory() = default;
@@ -45,13 +34,7 @@ void PeerMemory::introduce(std::uint32_t process, const Identity& identity) noex
 
 PeerMemory::Identity PeerMemory::own_identity() const noexcept
 {
-    return {::getpid(), token_.get(), *token_};
-}
-
-void PeerMemory::allow_peers() noexcept
-{
-    // Without Yama this call is refused, which is as good.
-    ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return {platform::process_id(), token_.get(), *token_};
 }
 
 CopyOutcome PeerMemory::read(std::uint32_t process, const void* source, void* target,
@@ -89,7 +72,10 @@ CopyOutcome PeerMemory::transfer(Direction direction, std::uint32_t process, voi
         }
         peer.access.store(Peer::Access::granted, std::memory_order_relaxed);
     }
-    const CopyOutcome outcome = move(direction, peer.identity.pid, here, there, size_bytes);
+    const std::int32_t id = peer.identity.process_id;
+    const CopyOutcome outcome = direction == Direction::read
+                                    ? platform::read_process(id, there, here, size_bytes)
+                                    : platform::write_process(id, here, there, size_bytes);
     if (outcome == CopyOutcome::unreachable) {
         peer.access.store(Peer::Access::refused, std::memory_order_relaxed);
     }
@@ -99,39 +85,12 @@ CopyOutcome PeerMemory::transfer(Direction direction, std::uint32_t process, voi
 CopyOutcome PeerMemory::recognise(Peer& peer) noexcept
 {
     std::uint64_t found = 0;
-    const CopyOutcome outcome =
-        move(Direction::read, peer.identity.pid, &found,
-             const_cast<std::uint64_t*>(peer.identity.token_address), sizeof found);
+    const CopyOutcome outcome = platform::read_process(
+        peer.identity.process_id, peer.identity.token_address, &found, sizeof found);
     if (outcome == CopyOutcome::done && found == peer.identity.token) {
         return CopyOutcome::done;
     }
     return CopyOutcome::unreachable;
-}
-
-CopyOutcome PeerMemory::move(Direction direction, pid_t pid, void* here, void* there,
-                             std::size_t size_bytes) noexcept
-{
-    std::size_t moved = 0;
-    while (moved < size_bytes) {
-        const iovec local{static_cast<std::byte*>(here) + moved, size_bytes - moved};
-        const iovec remote{static_cast<std::byte*>(there) + moved, size_bytes - moved};
-        const ssize_t rc = direction == Direction::read
-                               ? ::process_vm_readv(pid, &local, 1, &remote, 1, 0)
-                               : ::process_vm_writev(pid, &local, 1, &remote, 1, 0);
-        if (rc > 0) {
-            moved += static_cast<std::size_t>(rc);
-            continue;
-        }
-        if (rc < 0 && errno == EINTR) {
-            continue;
-        }
-        if (rc == 0 || errno == EFAULT) {
-            return CopyOutcome::bad_address;
-        }
-        // EPERM, ENOSYS, ESRCH (another pid namespace) and whatever a filter invents.
-        return CopyOutcome::unreachable;
-    }
-    return CopyOutcome::done;
 }
 
 }  // namespace headway::transport

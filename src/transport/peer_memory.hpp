@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "platform/peer_copy.hpp"
+
 namespace headway::transport {
 
-/// Outcome of a copy from or to another process.
-enum class [[nodiscard]] CopyOutcome : std::uint8_t {
-    done,
-    unreachable,  ///< this pair has no such access (container, seccomp, user): use another way
-    bad_address,  ///< the peer's buffer is not (wholly) mapped: a user error
-};
+using platform::CopyOutcome;
 
 /// Reach into the memory of the processes of this node: the best way that holds for each pair,
 /// tried at run time on the real peer and never fatal.
@@ -35,7 +30,7 @@ class PeerMemory {
     /// How to reach a process, and how to know it: the same pid may be another process in another
     /// pid namespace, so the first copy reads `token` at `token_address` there and compares.
     struct Identity {
-        pid_t pid = 0;
+        std::int32_t process_id = 0;
         const std::uint64_t* token_address = nullptr;
         std::uint64_t token = 0;
     };
@@ -51,17 +46,12 @@ class PeerMemory {
     CopyOutcome write(std::uint32_t process, const void* source, void* target,
                       std::size_t size_bytes) noexcept;
 
-    /// Under Yama's scope 1, lets the other processes of the job reach this one. Call once.
-    static void allow_peers() noexcept;
-
   private:
     struct Peer;
     enum class Direction : std::uint8_t { read, write };
 
     CopyOutcome transfer(Direction direction, std::uint32_t process, void* here, void* there,
                          std::size_t size_bytes) noexcept;
-    static CopyOutcome move(Direction direction, pid_t pid, void* here, void* there,
-                            std::size_t size_bytes) noexcept;
     static CopyOutcome recognise(Peer& peer) noexcept;
 
     std::unique_ptr<Peer[]> peers_;

@@ -7,8 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headway import figures  # noqa: E402
-from headway.figures import Verdict  # noqa: E402
+from headway import figures
+from headway.figures import Verdict
 
 
 class SpreadTest(unittest.TestCase):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headway import presentation, rounds  # noqa: E402
-from headway.description import Description, Job, Limit  # noqa: E402
-from headway.figures import Verdict  # noqa: E402
-from headway.jobs import JobError, JobResult  # noqa: E402
+from headway import presentation, rounds
+from headway.description import Description, Job, Limit
+from headway.figures import Verdict
+from headway.jobs import JobError, JobResult
 
 Figure = Callable[[int, str], float]
 

@@ -18,7 +18,7 @@ def can_mount():
 
 @unittest.skipUnless(can_mount(), "no right to mount a /dev/shm of our own")
 class SpaceTest(JobTest):
-    programs = ["point_to_point/modes", "point_to_point/outstanding", "collective/bcast"]
+    programs = ("point_to_point/modes", "point_to_point/outstanding", "collective/bcast")
 
     def job(self, size, program, fill=":", **environment):
         binary = self.build(MPI_TESTS / f"{program}.c")

@@ -16,12 +16,14 @@ Graph barrier_dissemination(Place place)
         const std::uint32_t from = (place.rank + place.size - distance) % place.size;
         const auto slot = static_cast<std::uint16_t>(round);
         const auto sent = graph.send(to, slot, nothing);
-        // A round is sent only after all before it arrived, since later ones may overtake: by
-        // induction the message of round k says that the 2^k ranks up to its sender have entered.
+        const auto received = graph.receive(from, slot, nothing);
+        // A round is sent only after all earlier ones arrived: by induction the message of round k
+        // says that 2^k ranks have entered. The last one alone would not do, since messages of
+        // different peers arrive in any order.
         for (const Graph::NodeIndex earlier : arrived) {
             graph.order(earlier, sent);
         }
-        arrived.push_back(graph.receive(from, slot, nothing));
+        arrived.push_back(received);
     }
     return graph;
 }

@@ -16,10 +16,13 @@ namespace headway::transport::self {
 /// the empty state. Thread rule: the rank's executor, for both halves.
 class Loopback {
   public:
-    /// done, or retry_no_memory.
+    /// done, retry_lane_full (the rank has to poll first), or retry_no_memory.
     base::Status post(memory::Allocator& allocator, FrameKind kind, const FrameHeader& header,
                       const void* payload, std::size_t payload_bytes) noexcept
     {
+        if (stored_bytes_ > stored_bytes_max) [[unlikely]] {
+            return base::Status::retry_lane_full;
+        }
         void* place = allocator.allocate(sizeof(Stored) + payload_bytes);
         if (place == nullptr) {
             return base::Status::retry_no_memory;
@@ -29,9 +32,12 @@ class Loopback {
         stored->frame.header = header;
         stored->frame.payload = static_cast<std::byte*>(place) + sizeof(Stored);
         stored->frame.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
-        std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
+        if (payload_bytes != 0) {  // an empty payload may have no address
+            std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
+        }
         (newest_ != nullptr ? newest_->next : oldest_) = stored;
         newest_ = stored;
+        stored_bytes_ += sizeof(Stored) + payload_bytes;
         return base::Status::done;
     }
 
@@ -48,6 +54,7 @@ class Loopback {
     {
         Stored* done = oldest_;
         oldest_ = done->next;
+        stored_bytes_ -= sizeof(Stored) + done->frame.payload_bytes;
         if (oldest_ == nullptr) {
             newest_ = nullptr;
         }
@@ -60,6 +67,10 @@ class Loopback {
         Stored* next = nullptr;
     };
 
+    /// As much as a lane to another rank holds: more waits with the sender.
+    static constexpr std::size_t stored_bytes_max = 64 * 1024;
+
+    std::size_t stored_bytes_ = 0;
     Stored* oldest_ = nullptr;
     Stored* newest_ = nullptr;
 };

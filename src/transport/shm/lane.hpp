@@ -51,10 +51,10 @@ struct Lane {
     {
         base::Status status = try_post(kind, header, payload, payload_bytes);
         if (status != base::Status::done) [[unlikely]] {
+            is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
             // (3) sequentially consistent, pairs with (4): either this second try sees the room
             // that the receiver gave back, or the receiver sees that somebody waits for it.
-            is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
-            sync_fence();
+            platform::RealAtomics::fence_full();
             status = try_post(kind, header, payload, payload_bytes);
         }
         return status;
@@ -69,7 +69,9 @@ struct Lane {
         }
         auto* content = static_cast<CellContent*>(cell->payload());
         if (payload_bytes <= inline_bytes_max) {
-            std::memcpy(content->inline_payload, payload, payload_bytes);
+            if (payload_bytes != 0) {  // an empty payload may have no address
+                std::memcpy(content->inline_payload, payload, payload_bytes);
+            }
         }
         else if (!post_beside(content, payload, payload_bytes)) {
             return base::Status::retry_lane_full;
@@ -112,7 +114,7 @@ struct Lane {
         if (!is_beside && cells.taken() % (lane_cells / 4) != 0) [[likely]] {
             return false;
         }
-        sync_fence();  // (4) sequentially consistent, pairs with (3)
+        platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (3)
         // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as well.
         if (is_starving.load(std::memory_order_relaxed) == 0) {
             return false;
@@ -131,8 +133,6 @@ struct Lane {
     sync::SpscBytes payloads;  // its bytes follow the Lane in memory
 
   private:
-    static void sync_fence() noexcept { platform::RealAtomics::fence_full(); }
-
     bool post_beside(CellContent* content, const void* payload, std::size_t payload_bytes) noexcept
     {
         sync::ByteReservation piece{};

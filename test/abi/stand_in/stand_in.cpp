@@ -13,6 +13,7 @@ StandIn& StandIn::instance()
 
 StandIn::StandIn()
 {
+    access_.rank_lock = &lock_;
     access_.handles = &table_;
     access_.empty_group = &empty_;
     access_.world_rank = 1;

@@ -29,6 +29,7 @@ TEST(Knobs, DefaultsAreThoseOfTheSpecification)
     EXPECT_EQ(knobs.value().spin_us, 50U);
     EXPECT_EQ(knobs.value().yields, 20U);
     EXPECT_EQ(knobs.value().handle_quarantine, 256U);
+    EXPECT_EQ(knobs.value().unexpected_limit, 48U << 20);
 }
 
 TEST(Knobs, VariablesOverrideDefaults)

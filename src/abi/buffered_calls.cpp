@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends in buffered mode and their buffers (MPI-5.0 sections 3.4 and 3.6).
+#include <memory>
+
+#include "abi/transfer.hpp"
+#include "abi_calls.hpp"
+#include "object/buffer.hpp"
+#include "object/request.hpp"
+
+namespace headway::abi {
+namespace {
+
+using engine::Op;
+using object::Communicator;
+using object::Rank;
+using object::SendBuffer;
+using BufferPlace = std::unique_ptr<SendBuffer>;
+
+int refuse_size(Call& call, const SendBuffer* buffer, std::uint64_t bytes)
+{
+    if (buffer == nullptr) {
+        return call.fail(MPI_ERR_BUFFER,
+                         "no buffer is attached; call MPI_Buffer_attach first, with room for "
+                         "%llu bytes and MPI_BSEND_OVERHEAD",
+                         static_cast<unsigned long long>(bytes));
+    }
+    return call.fail(MPI_ERR_BUFFER,
+                     "the attached buffer of %lld bytes has no room for %llu more and "
+                     "MPI_BSEND_OVERHEAD; attach a larger one, or complete receives earlier",
+                     static_cast<long long>(buffer->size_bytes()),
+                     static_cast<unsigned long long>(bytes));
+}
+
+Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transfer,
+                    std::byte* room)
+{
+    object::pack(*transfer.type, transfer.address, transfer.count, room);
+    Transfer packed = transfer;
+    packed.address = room;
+    packed.is_packed = false;
+    return begin_send(rank, comm, packed, false);
+}
+
+int send_buffered(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, Communicator& comm)
+{
+    Transfer transfer;
+    if (!describe(call, buf, count, datatype, dest, tag, &transfer)) {
+        return MPI_ERR_COUNT;
+    }
+    if (dest == MPI_PROC_NULL) {
+        return MPI_SUCCESS;
+    }
+    Rank& rank = rank_of(call);
+    SendBuffer* buffer =
+        comm.send_buffer() != nullptr ? comm.send_buffer().get() : rank.send_buffer().get();
+    if (buffer == nullptr) {
+        return refuse_size(call, buffer, transfer.bytes);
+    }
+    // Asked for first, so that a buffer that is too small fails whatever the lanes hold.
+    std::byte* room = nullptr;
+    if (!buffer->is_automatic()) {
+        room = buffer->find_room(rank, transfer.bytes);
+        if (room == nullptr) {
+            return refuse_size(call, buffer, transfer.bytes);
+        }
+    }
+    if (send_at_once(rank, comm, transfer)) {
+        return MPI_SUCCESS;
+    }
+    transfer.is_copied = room == nullptr;
+    Op* op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
+                             : begin_send(rank, comm, transfer, false);
+    if (op == nullptr) {
+        return fail_for_memory(call);
+    }
+    if (room != nullptr) {
+        buffer->hold(room, transfer.bytes, op);
+    }
+    else {
+        buffer->hold_outside(rank, op);
+    }
+    return MPI_SUCCESS;
+}
+
+int attach(Call& call, BufferPlace& place, void* buffer, MPI_Count size)
+{
+    if (place != nullptr) {
+        return call.fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+    }
+    if (buffer == nullptr && size != 0) {
+        return call.fail(MPI_ERR_BUFFER, "argument buffer is a null pointer but size is not 0; "
+                                         "give memory, or MPI_BUFFER_AUTOMATIC");
+    }
+    place = std::make_unique<SendBuffer>(buffer, buffer == MPI_BUFFER_AUTOMATIC ? 0 : size);
+    return MPI_SUCCESS;
+}
+
+int refuse_detached(Call& call)
+{
+    return call.fail(MPI_ERR_BUFFER, "no buffer is attached; attach one first");
+}
+
+int detach(Call& call, BufferPlace& place, void* buffer_addr, MPI_Count* size)
+{
+    if (place == nullptr) {
+        return refuse_detached(call);
+    }
+    if (!place->flush(rank_of(call))) {
+        return fail_for_memory(call);
+    }
+    *static_cast<void**>(buffer_addr) = place->memory();
+    *size = place->size_bytes();
+    place.reset();
+    return MPI_SUCCESS;
+}
+
+int flush(Call& call, BufferPlace& place)
+{
+    if (place == nullptr) {
+        return refuse_detached(call);
+    }
+    return place->flush(rank_of(call)) ? MPI_SUCCESS : fail_for_memory(call);
+}
+
+int start_flush(Call& call, BufferPlace& place, Communicator& comm, MPI_Request* request)
+{
+    if (place == nullptr) {
+        return refuse_detached(call);
+    }
+    Rank& rank = rank_of(call);
+    Op* op = place->start_flush(rank);
+    if (op == nullptr) {
+        return fail_for_memory(call);
+    }
+    *request = object::make_request(rank, comm, op);
+    return MPI_SUCCESS;
+}
+
+}  // namespace
+
+namespace call {
+
+int Bsend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+          Communicator* comm)
+{
+    return send_buffered(call, buf, count, datatype, dest, tag, *comm);
+}
+
+int Ibsend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+           Communicator* comm, MPI_Request* request)
+{
+    const int error = send_buffered(call, buf, count, datatype, dest, tag, *comm);
+    if (error == MPI_SUCCESS) {
+        *request = object::make_done_request(rank_of(call));
+    }
+    return error;
+}
+
+int Buffer_attach(Call& call, void* buffer, MPI_Count size)
+{
+    return attach(call, rank_of(call).send_buffer(), buffer, size);
+}
+
+int Buffer_detach(Call& call, void* buffer_addr, MPI_Count* size)
+{
+    return detach(call, rank_of(call).send_buffer(), buffer_addr, size);
+}
+
+int Buffer_flush(Call& call)
+{
+    return flush(call, rank_of(call).send_buffer());
+}
+
+int Buffer_iflush(Call& call, MPI_Request* request)
+{
+    Rank& rank = rank_of(call);
+    return start_flush(call, rank.send_buffer(), *rank.self, request);
+}
+
+int Comm_attach_buffer(Call& call, Communicator* comm, void* buffer, MPI_Count size)
+{
+    return attach(call, comm->send_buffer(), buffer, size);
+}
+
+int Comm_detach_buffer(Call& call, Communicator* comm, void* buffer_addr, MPI_Count* size)
+{
+    return detach(call, comm->send_buffer(), buffer_addr, size);
+}
+
+int Comm_flush_buffer(Call& call, Communicator* comm)
+{
+    return flush(call, comm->send_buffer());
+}
+
+int Comm_iflush_buffer(Call& call, Communicator* comm, MPI_Request* request)
+{
+    return start_flush(call, comm->send_buffer(), *comm, request);
+}
+
+}  // namespace call
+}  // namespace headway::abi

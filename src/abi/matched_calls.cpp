@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matched probes and receives (MPI-5.0 sections 3.8.2 and 3.8.3).
+#include "abi/transfer.hpp"
+#include "abi_calls.hpp"
+#include "object/message.hpp"
+#include "object/request.hpp"
+
+namespace headway::abi {
+namespace {
+
+using engine::Op;
+using object::Communicator;
+using object::Rank;
+
+/// Gives a message that was found to the caller.
+int hand_out(Call& call, Communicator& comm, protocol::Unexpected* found, MPI_Message* message,
+             MPI_Status* status)
+{
+    Rank& rank = rank_of(call);
+    const MPI_Message handle = object::make_message(rank, comm, found);
+    if (handle == MPI_MESSAGE_NULL) {
+        return call.fail(MPI_ERR_NO_MEM, "there are too many live handles; receive messages that "
+                                         "were probed, or complete requests, first");
+    }
+    set_probed_status(status, *found);
+    protocol::take(rank.driver(), found);
+    *message = handle;
+    return MPI_SUCCESS;
+}
+
+void hand_out_nobody(MPI_Message* message, MPI_Status* status) noexcept
+{
+    *message = MPI_MESSAGE_NO_PROC;
+    set_null_status(status);
+}
+
+int refuse_message(Call& call, MPI_Message given)
+{
+    const auto bits = object::bits_of(given);
+    const char* why = "is no message";
+    if (given == MPI_MESSAGE_NULL) {
+        why = "is MPI_MESSAGE_NULL; a matched probe must find a message first";
+    }
+    else if (call.rank().handles->is_in_range(bits)) {
+        why = "was received before";
+    }
+    return call.fail(MPI_ERR_REQUEST, "the message (argument message, 0x%zx) %s",
+                     static_cast<std::size_t>(bits), why);
+}
+
+/// Starts the receive of a message that was probed, and ends the handle. Null, and the call failed:
+/// no op could be made; the message can still be received. `comm` gets the message's communicator,
+/// with a reference.
+Op* begin_matched(Call& call, const Transfer& in, MPI_Message* message, Communicator** comm)
+{
+    Rank& rank = rank_of(call);
+    object::Message* taken = object::find_message(rank, *message);
+    call.set_error_source(taken->communicator);
+    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    if (op == nullptr) {
+        return nullptr;
+    }
+    set_target(op, in);
+    taken->communicator->add_reference();
+    *comm = taken->communicator;
+    protocol::start_matched_receive(rank.driver(), op, taken->found);
+    object::finish_message(rank, message, taken);
+    return op;
+}
+
+bool is_receivable(const Rank& rank, MPI_Message message) noexcept
+{
+    return message == MPI_MESSAGE_NO_PROC || object::find_message(rank, message) != nullptr;
+}
+
+}  // namespace
+
+namespace call {
+
+int Mprobe(Call& call, int source, int tag, Communicator* comm, MPI_Message* message,
+           MPI_Status* status)
+{
+    if (source == MPI_PROC_NULL) {
+        hand_out_nobody(message, status);
+        return MPI_SUCCESS;
+    }
+    engine::Driver& driver = rank_of(call).driver();
+    const auto wanted = name_of_wanted(*comm, source, tag);
+    protocol::Unexpected* found = nullptr;
+    engine::wait_until(driver, [&] {
+        found = protocol::probe(driver, wanted);
+        return found != nullptr;
+    });
+    return hand_out(call, *comm, found, message, status);
+}
+
+int Improbe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_Message* message,
+            MPI_Status* status)
+{
+    *flag = 1;
+    if (source == MPI_PROC_NULL) {
+        hand_out_nobody(message, status);
+        return MPI_SUCCESS;
+    }
+    engine::Driver& driver = rank_of(call).driver();
+    const auto wanted = name_of_wanted(*comm, source, tag);
+    protocol::Unexpected* found = protocol::probe(driver, wanted);
+    if (found == nullptr) {
+        driver.progress();
+        found = protocol::probe(driver, wanted);
+    }
+    if (found == nullptr) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    return hand_out(call, *comm, found, message, status);
+}
+
+int Mrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+          MPI_Status* status)
+{
+    if (!is_receivable(rank_of(call), *message)) {
+        return refuse_message(call, *message);
+    }
+    if (*message == MPI_MESSAGE_NO_PROC) {
+        *message = MPI_MESSAGE_NULL;
+        set_null_status(status);
+        return MPI_SUCCESS;
+    }
+    Transfer in;
+    if (!describe(call, buf, count, datatype, 0, 0, &in)) {
+        return MPI_ERR_COUNT;
+    }
+    Communicator* comm = nullptr;
+    Op* op = begin_matched(call, in, message, &comm);
+    if (op == nullptr) {
+        return fail_for_memory(call);
+    }
+    const int error = complete(call, op, status);
+    comm->drop_reference();
+    return error;
+}
+
+int Imrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+           MPI_Request* request)
+{
+    Rank& rank = rank_of(call);
+    if (!is_receivable(rank, *message)) {
+        return refuse_message(call, *message);
+    }
+    if (*message == MPI_MESSAGE_NO_PROC) {
+        Op* op = make_null_receive(rank);
+        if (op == nullptr) {
+            return fail_for_memory(call);
+        }
+        *message = MPI_MESSAGE_NULL;
+        *request = object::make_request(rank, *rank.self, op);
+        return MPI_SUCCESS;
+    }
+    Transfer in;
+    if (!describe(call, buf, count, datatype, 0, 0, &in)) {
+        return MPI_ERR_COUNT;
+    }
+    Communicator* comm = nullptr;
+    Op* op = begin_matched(call, in, message, &comm);
+    if (op == nullptr) {
+        return fail_for_memory(call);
+    }
+    *request = object::make_request(rank, *comm, op);
+    comm->drop_reference();
+    return MPI_SUCCESS;
+}
+
+}  // namespace call
+}  // namespace headway::abi

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "abi/transfer.hpp"
+
+#include "object/request.hpp"
+#include "object/status.hpp"
+
+namespace headway::abi {
+
+using engine::Op;
+using object::Communicator;
+using object::Rank;
+
+int fail_for_memory(Call& call)
+{
+    return call.fail(MPI_ERR_NO_MEM,
+                     "the node heap is exhausted; complete operations earlier, raise "
+                     "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
+}
+
+Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
+{
+    Op* op = rank.driver().create_op(engine::OpKind::send);
+    if (op == nullptr) {
+        return nullptr;
+    }
+    op->header = name_of_sent(comm, transfer.tag);
+    op->peer = peer_of(comm, transfer.peer);
+    op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
+    if (transfer.is_packed || transfer.is_copied) {
+        auto* keep = new object::PackedSend(*transfer.type, transfer.address, transfer.count);
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
+    op->size_bytes = transfer.bytes;
+    protocol::start_send(rank.driver(), op, is_synchronous);
+    return op;
+}
+
+void set_target(Op* op, const Transfer& transfer)
+{
+    op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
+    if (transfer.is_packed) {
+        auto* keep = new object::PackedReceive(
+            *transfer.type, const_cast<void*>(transfer.address), transfer.count);
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
+    op->size_bytes = transfer.bytes;
+}
+
+Op* begin_receive(Rank& rank, const Communicator& comm, const Transfer& transfer)
+{
+    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    if (op == nullptr) {
+        return nullptr;
+    }
+    op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
+    set_target(op, transfer);
+    protocol::start_receive(rank.driver(), op);
+    return op;
+}
+
+Op* make_null_receive(Rank& rank)
+{
+    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    if (op != nullptr) {
+        op->status_source = MPI_PROC_NULL;
+        op->status_tag = MPI_ANY_TAG;
+        rank.driver().complete(op);
+    }
+    return op;
+}
+
+int complete(Call& call, Op* op, MPI_Status* status)
+{
+    Rank& rank = rank_of(call);
+    engine::wait_for(rank.driver(), op);
+    return object::end_op(rank, op, status);
+}
+
+void set_null_status(MPI_Status* status) noexcept
+{
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    }
+}
+
+void set_probed_status(MPI_Status* status, const protocol::Unexpected& message) noexcept
+{
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, message.header.source, message.header.tag,
+                            static_cast<std::int64_t>(message.message_bytes));
+    }
+}
+
+}  // namespace headway::abi

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the point-to-point calls share: a message as its caller describes it, and the ops of it.
+#pragma once
+
+#include "abi/message_calls.hpp"
+#include "object/packed.hpp"
+#include "protocol/point_to_point.hpp"
+
+namespace headway::abi {
+
+/// A buffer of the caller and the member that it goes to or comes from.
+struct Transfer {
+    const void* address = nullptr;
+    std::uint64_t bytes = 0;  ///< on the wire
+    int peer = MPI_PROC_NULL;
+    int tag = 0;
+    /// Elements with gaps travel packed.
+    const object::Datatype* type = nullptr;
+    bool is_packed = false;
+    /// The send works on a copy of the message: its buffer changes before it is over.
+    bool is_copied = false;
+    std::uint64_t count = 0;
+};
+
+/// False, and the call failed, where the bytes cannot be counted. Requires a checked datatype.
+inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
+              int tag, Transfer* transfer)
+{
+    transfer->address = buf;
+    transfer->peer = peer;
+    transfer->tag = tag;
+    transfer->type = object::find_datatype(datatype);
+    transfer->count = static_cast<std::uint64_t>(count);
+    transfer->is_packed = object::has_gaps(*transfer->type);
+    return size_of(call, count, datatype, &transfer->bytes);
+}
+
+/// Starts it. Null: the node heap is exhausted and nothing was started.
+engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
+                       const Transfer& transfer, bool is_synchronous);
+engine::Op* begin_receive(object::Rank& rank, const object::Communicator& comm,
+                          const Transfer& transfer);
+/// Says where a receive's message goes. Its name is set, and it is not started yet.
+void set_target(engine::Op* op, const Transfer& transfer);
+
+/// A complete receive from MPI_PROC_NULL; null: the node heap is exhausted.
+engine::Op* make_null_receive(object::Rank& rank);
+
+/// Sends without an op what leaves at once. False: an op is needed, nothing happened.
+inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
+                         const Transfer& transfer)
+{
+    return !transfer.is_packed &&
+           protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+                                  name_of_sent(comm, transfer.tag), transfer.address,
+                                  transfer.bytes);
+}
+
+/// Waits, reports and frees. Returns the error class.
+int complete(Call& call, engine::Op* op, MPI_Status* status);
+
+/// The status of a receive from MPI_PROC_NULL.
+void set_null_status(MPI_Status* status) noexcept;
+/// A message that was found, for MPI_Probe and kin.
+void set_probed_status(MPI_Status* status, const protocol::Unexpected& message) noexcept;
+
+}  // namespace headway::abi

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/process.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "platform/cpu.hpp"
+
+namespace headway::platform {
+
+std::int32_t process_id() noexcept
+{
+    return ::getpid();
+}
+
+std::int32_t thread_id() noexcept
+{
+    return ::gettid();
+}
+
+std::string host_name()
+{
+    char name[256] = {};
+    if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') {
+        return "localhost";
+    }
+    return name;
+}
+
+std::vector<unsigned> allowed_cpus()
+{
+    std::vector<unsigned> cpus;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return cpus;
+    }
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &allowed)) {
+            cpus.push_back(cpu);
+        }
+    }
+    return cpus;
+}
+
+std::uint64_t random_token() noexcept
+{
+    std::uint64_t token = 0;
+    if (::getrandom(&token, sizeof token, GRND_NONBLOCK) != sizeof token) {
+        // Too early in the life of the machine: time and pid tell processes apart as well.
+        token = static_cast<std::uint64_t>(monotonic_ns()) << 24 ^
+                static_cast<std::uint64_t>(process_id());
+    }
+    return token;
+}
+
+void write_error(std::string_view line) noexcept
+{
+    // Nothing can be done about a closed standard error.
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void exit_now(int code) noexcept
+{
+    ::_exit(code & 0xFF);
+}
+
+AddressRange::AddressRange(std::size_t size_bytes) noexcept
+{
+    void* range = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range != MAP_FAILED) {
+        base_ = static_cast<std::byte*>(range);
+        size_bytes_ = size_bytes;
+    }
+}
+
+AddressRange::~AddressRange()
+{
+    if (base_ != nullptr) {
+        ::munmap(base_, size_bytes_);
+    }
+}
+
+AddressRange::AddressRange(AddressRange&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0))
+{
+}
+
+AddressRange& AddressRange::operator=(AddressRange&& other) noexcept
+{
+    std::swap(base_, other.base_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+}
+
+}  // namespace headway::platform

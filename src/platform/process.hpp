@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headway::platform {
+
+/// Facts about this process and its surroundings. Thread rule: any thread.
+
+std::int32_t process_id() noexcept;
+
+/// Tells threads of this process apart, while they live.
+std::int32_t thread_id() noexcept;
+
+/// Name of the machine or container; "localhost" where it has none.
+std::string host_name();
+
+/// Numbers of the cores that the calling thread may run on.
+std::vector<unsigned> allowed_cpus();
+
+/// 64 bits that no other process has, as far as chance allows.
+std::uint64_t random_token() noexcept;
+
+/// Writes `line` to standard error in one piece, so that lines of several ranks do not mix.
+void write_error(std::string_view line) noexcept;
+
+/// Ends the process at once, without destructors or exit handlers.
+[[noreturn]] void exit_now(int code) noexcept;
+
+/// Addresses set aside: private, zeroed when touched, no memory until then. Never moved; given
+/// back by the destructor.
+class AddressRange {
+  public:
+    AddressRange() = default;
+    explicit AddressRange(std::size_t size_bytes) noexcept;
+    ~AddressRange();
+    AddressRange(AddressRange&& other) noexcept;
+    AddressRange& operator=(AddressRange&& other) noexcept;
+
+    /// Null: the system refused (a limit on virtual memory).
+    std::byte* base() const noexcept { return base_; }
+    std::size_t size_bytes() const noexcept { return size_bytes_; }
+
+  private:
+    std::byte* base_ = nullptr;
+    std::size_t size_bytes_ = 0;
+};
+
+}  // namespace headway::platform

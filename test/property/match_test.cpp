@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random programs of receives, arrivals, cancels and probes beside a sequential model of matching:
+// two plain lists, searched from the front (MPI-5.0 section 3.5).
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "protocol/match.hpp"
+#include "unit/memory/heap_fixture.hpp"
+
+namespace headway::protocol {
+namespace {
+
+using engine::Op;
+using transport::FrameHeader;
+
+enum class Deed : std::uint8_t { receive, arrive, cancel, probe };
+
+struct Step {
+    Deed deed;
+    std::int32_t source;
+    std::int32_t tag;
+    std::uint32_t sequence;
+    std::size_t pick;  ///< which posted receive a cancel takes
+};
+
+/// How the names of a program are drawn.
+struct Names {
+    bool with_wildcards;
+    bool with_sequences;
+    bool collide;  ///< far-away values, many of which share a bin
+};
+
+std::int32_t value_of(const Names& names, std::int32_t small)
+{
+    // Any values do: with 64 bins and 512 names, most bins hold several.
+    return names.collide && small >= 0 ? small * 7919 % 512 : small;
+}
+
+rc::Gen<std::vector<Step>> any_program(const Names& names)
+{
+    const std::int32_t limit = names.collide ? 300 : 3;
+    const auto deed = rc::gen::weightedElement<Deed>(
+        {{8, Deed::receive}, {8, Deed::arrive}, {1, Deed::cancel}, {2, Deed::probe}});
+    return rc::gen::container<std::vector<Step>>(
+        300, rc::gen::construct<Step>(deed, rc::gen::inRange<std::int32_t>(-1, limit),
+                                      rc::gen::inRange<std::int32_t>(-1, limit),
+                                      rc::gen::inRange<std::uint32_t>(0, 3),
+                                      rc::gen::arbitrary<std::size_t>()));
+}
+
+/// The name that a receive or a probe asks for: negative draws are wildcards where allowed.
+FrameHeader wanted_of(const Names& names, const Step& step)
+{
+    FrameHeader name{.context = names.with_sequences ? 5U : 4U};
+    const bool wild_source = step.source < 0 && names.with_wildcards;
+    const bool wild_tag = step.tag < 0 && names.with_wildcards;
+    name.source = wild_source ? any_source : value_of(names, std::max(step.source, 0));
+    name.tag = wild_tag ? any_tag : value_of(names, std::max(step.tag, 0));
+    name.sequence = names.with_sequences ? step.sequence : 0;
+    return name;
+}
+
+FrameHeader message_of(const Names& names, const Step& step)
+{
+    Step sent = step;
+    sent.source = std::max(step.source, 0);
+    sent.tag = std::max(step.tag, 0);
+    FrameHeader name = wanted_of(names, sent);
+    // Between two ranks the sequence of a message is no part of its name.
+    name.sequence = step.sequence;
+    return name;
+}
+
+class Model {
+  public:
+    explicit Model(bool with_sequences) : with_sequences_(with_sequences) {}
+
+    bool fits(const FrameHeader& wanted, const FrameHeader& message) const
+    {
+        return (wanted.source == any_source || wanted.source == message.source) &&
+               (wanted.tag == any_tag || wanted.tag == message.tag) &&
+               (!with_sequences_ || wanted.sequence == message.sequence);
+    }
+    Op* take_posted(const FrameHeader& message)
+    {
+        const auto found = std::ranges::find_if(
+            posted, [&](const Op* op) { return fits(op->header, message); });
+        if (found == posted.end()) {
+            return nullptr;
+        }
+        Op* op = *found;
+        posted.erase(found);
+        return op;
+    }
+    Unexpected* find(const FrameHeader& wanted) const
+    {
+        const auto found = std::ranges::find_if(
+            arrived, [&](const Unexpected* each) { return fits(wanted, each->header); });
+        return found == arrived.end() ? nullptr : *found;
+    }
+
+    std::deque<Op*> posted;
+    std::deque<Unexpected*> arrived;
+
+  private:
+    bool with_sequences_;
+};
+
+class Run {
+  public:
+    explicit Run(const Names& names)
+        : names_(names),
+          context_(names.with_sequences ? 5U : 4U),
+          model_(names.with_sequences)
+    {
+    }
+
+    void step(const Step& step)
+    {
+        switch (step.deed) {
+        case Deed::receive: receive(wanted_of(names_, step)); break;
+        case Deed::arrive: arrive(message_of(names_, step)); break;
+        case Deed::cancel: cancel(step.pick); break;
+        case Deed::probe: {
+            const FrameHeader wanted = wanted_of(names_, step);
+            RC_ASSERT(context_.find(wanted) == model_.find(wanted));
+            break;
+        }
+        }
+    }
+
+    /// Everything left comes out in the order of the model.
+    void empty()
+    {
+        while (!model_.arrived.empty()) {
+            receive(model_.arrived.front()->header);
+        }
+        while (!model_.posted.empty()) {
+            cancel(0);
+        }
+        RC_ASSERT(context_.find({context_.context(), any_source, any_tag, 0}) == nullptr);
+    }
+
+  private:
+    void receive(const FrameHeader& wanted)
+    {
+        Unexpected* message = context_.find(wanted);
+        RC_ASSERT(message == model_.find(wanted));
+        if (message != nullptr) {
+            context_.remove(message);
+            std::erase(model_.arrived, message);
+            return;
+        }
+        Op* op = &ops_.emplace_back();
+        op->header = wanted;
+        context_.post(op);
+        model_.posted.push_back(op);
+    }
+
+    void arrive(const FrameHeader& name)
+    {
+        Op* taker = context_.take_posted(name);
+        RC_ASSERT(taker == model_.take_posted(name));
+        if (taker != nullptr) {
+            RC_ASSERT(!context_.cancel(taker));
+            return;
+        }
+        Unexpected* message = &messages_.emplace_back();
+        message->header = name;
+        context_.keep(message);
+        model_.arrived.push_back(message);
+    }
+
+    void cancel(std::size_t pick)
+    {
+        if (model_.posted.empty()) {
+            return;
+        }
+        const auto chosen = model_.posted.begin() +
+                            static_cast<std::ptrdiff_t>(pick % model_.posted.size());
+        Op* op = *chosen;
+        model_.posted.erase(chosen);
+        RC_ASSERT(context_.cancel(op));
+        RC_ASSERT(!context_.cancel(op));
+    }
+
+    Names names_;
+    MatchContext context_;
+    Model model_;
+    // Addresses stay; nothing is given back before the end.
+    std::deque<Op> ops_;
+    std::deque<Unexpected> messages_;
+};
+
+bool matches_like_the_model(const Names& names)
+{
+    return rc::check([names] {
+        const std::vector<Step> program = *any_program(names);
+        Run run(names);
+        for (const Step& step : program) {
+            run.step(step);
+        }
+        run.empty();
+    });
+}
+
+TEST(MatchProperty, FewNamesAndWildcards)
+{
+    EXPECT_TRUE(matches_like_the_model({true, false, false}));
+}
+
+TEST(MatchProperty, ManyNamesInFewBins)
+{
+    EXPECT_TRUE(matches_like_the_model({true, false, true}));
+}
+
+TEST(MatchProperty, CollectiveStepsCarrySequences)
+{
+    EXPECT_TRUE(matches_like_the_model({false, true, false}));
+    EXPECT_TRUE(matches_like_the_model({false, true, true}));
+}
+
+TEST(MatchProperty, ATableKeepsItsContexts)
+{
+    // One heap for all programs; what they leave in it is of no concern.
+    const auto heap = memory::make_heap(1);
+    EXPECT_TRUE(rc::check([&heap] {
+        const auto ids = *rc::gen::container<std::vector<std::uint32_t>>(
+            100, rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 40),
+                                rc::gen::arbitrary<std::uint32_t>()));
+        MatchTable table;
+        std::vector<std::pair<std::uint32_t, MatchContext*>> known;
+        for (const std::uint32_t id : ids) {
+            MatchContext* context = table.context(heap->for_rank(0), id);
+            RC_ASSERT(context != nullptr);
+            RC_ASSERT(context->context() == id);
+            for (const auto& [other, its] : known) {
+                RC_ASSERT((other == id) == (its == context));
+            }
+            known.emplace_back(id, context);
+        }
+    }));
+}
+
+}  // namespace
+}  // namespace headway::protocol

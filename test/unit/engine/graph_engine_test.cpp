@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph engine with real bytes: all ranks of a node moved by one thread, so that every run is
+// the same.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/graph_engine.hpp"
+#include "in_process_node.hpp"
+#include "memory/size_class.hpp"
+#include "protocol/coll/select.hpp"
+
+namespace headway::engine {
+namespace {
+
+using protocol::coll::Algorithm;
+using protocol::coll::build;
+
+constexpr std::uint64_t in_heap_limit = 8192;  ///< the default of the knob eager_limit
+
+/// A collective of all ranks: one template and one run a rank.
+class Collective {
+  public:
+    Collective(InProcessNode& node, Algorithm algorithm, std::uint32_t root = 0,
+               bool in_place = false)
+        : node_(node)
+    {
+        for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
+            templates_.push_back(store_graph(node.driver(rank).allocator(),
+                                             build(algorithm, {rank, node.size(), in_place}, root)));
+        }
+        ops_.resize(node.size());
+    }
+    ~Collective()
+    {
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            destroy_template(node_.driver(rank).allocator(), templates_[rank]);
+        }
+    }
+    Collective(const Collective&) = delete;
+    Collective& operator=(const Collective&) = delete;
+
+    void start(std::uint32_t rank, const GraphArguments& arguments)
+    {
+        ops_[rank] =
+            start_graph(node_.driver(rank), *templates_[rank], node_.world(rank), arguments);
+        ASSERT_NE(ops_[rank], nullptr);
+    }
+    bool is_complete(std::uint32_t rank) const { return ops_[rank]->word.is_complete(); }
+    /// The result of a rank's run, which is freed.
+    OpError end(std::uint32_t rank)
+    {
+        EXPECT_TRUE(is_complete(rank)) << "rank " << rank;
+        const OpError error = ops_[rank]->error;
+        node_.driver(rank).destroy_op(ops_[rank]);
+        return error;
+    }
+    GraphTemplate& stored(std::uint32_t rank) { return *templates_[rank]; }
+
+  private:
+    InProcessNode& node_;
+    std::vector<GraphTemplate*> templates_;
+    std::vector<Op*> ops_;
+};
+
+constexpr Reduction sum_of_int64{data::ReduceOperator::sum, data::ElementKind::int64, 0};
+
+GraphArguments vector_of(const std::vector<std::int64_t>& send, std::vector<std::int64_t>& receive)
+{
+    return {.send = send.data(),
+            .receive = receive.data(),
+            .count = receive.size(),
+            .element_bytes = sizeof(std::int64_t),
+            .reduction = sum_of_int64};
+}
+
+struct Route {
+    const char* name;
+    Distance distance;
+    std::uint64_t eager_limit;
+};
+
+class GraphEngineTest : public testing::TestWithParam<Route> {
+  protected:
+    static config::Knobs knobs()
+    {
+        config::Knobs all;
+        all.eager_limit = GetParam().eager_limit;
+        return all;
+    }
+    /// Starts an allreduce in which rank r gives r + i and compares all results.
+    static void add_up(InProcessNode& node, Algorithm algorithm, std::size_t count)
+    {
+        const auto size = static_cast<std::int64_t>(node.size());
+        Collective collective(node, algorithm);
+        std::vector<std::vector<std::int64_t>> send(node.size());
+        std::vector<std::vector<std::int64_t>> receive(node.size(),
+                                                       std::vector<std::int64_t>(count));
+        for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
+            for (std::size_t i = 0; i < count; ++i) {
+                send[rank].push_back(static_cast<std::int64_t>(rank + i));
+            }
+            collective.start(rank, vector_of(send[rank], receive[rank]));
+        }
+        node.settle();
+        for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
+            ASSERT_EQ(collective.end(rank), OpError::none);
+            for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(receive[rank][i],
+                          size * (size - 1) / 2 + size * static_cast<std::int64_t>(i));
+            }
+        }
+    }
+};
+
+TEST_P(GraphEngineTest, AddsUpAndLeavesNothingBehind)
+{
+    for (const std::uint32_t ranks : {1U, 2U, 3U, 5U, 8U}) {
+        SCOPED_TRACE("ranks " + std::to_string(ranks));
+        InProcessNode node(ranks, knobs(), GetParam().distance);
+        // The first round makes lanes and contexts, which stay.
+        add_up(node, Algorithm::allreduce_recursive_doubling, 1);
+        add_up(node, Algorithm::allreduce_halving_doubling, ranks);
+        const std::uint64_t before = node.bytes_in_use();
+        for (const std::size_t count : {0U, 1U, 7U, 1000U, 40'000U}) {
+            add_up(node, Algorithm::allreduce_recursive_doubling, count);
+            add_up(node, Algorithm::allreduce_halving_doubling, count);
+        }
+        EXPECT_EQ(node.bytes_in_use(), before);
+    }
+}
+
+TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
+{
+    constexpr std::uint32_t ranks = 5;
+    constexpr std::size_t runs = 6;
+    InProcessNode node(ranks, knobs(), GetParam().distance);
+    Collective bcast(node, Algorithm::bcast_binomial, 2);
+    std::vector<Op*> ops;
+    std::vector<std::vector<std::int64_t>> buffers(ranks * runs, std::vector<std::int64_t>(2000));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        for (std::size_t run = 0; run < runs; ++run) {
+            std::vector<std::int64_t>& buffer = buffers[rank * runs + run];
+            buffer.assign(2000, rank == 2 ? static_cast<std::int64_t>(run) + 1 : 0);
+            ops.push_back(start_graph(node.driver(rank), bcast.stored(rank), node.world(rank),
+                                      vector_of(buffer, buffer)));
+        }
+    }
+    node.settle();
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        ASSERT_TRUE(ops[i]->word.is_complete());
+        EXPECT_EQ(buffers[i], std::vector<std::int64_t>(2000, static_cast<std::int64_t>(i % runs) + 1));
+        node.driver(static_cast<std::uint32_t>(i / runs)).destroy_op(ops[i]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, GraphEngineTest,
+                         testing::Values(Route{"eager", Distance::together, in_heap_limit},
+                                         Route{"offers", Distance::together, 0},
+                                         Route{"pipes", Distance::apart, 0}),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST(GraphEngine, NobodyLeavesABarrierBeforeTheLastEnters)
+{
+    for (const std::uint32_t ranks : {2U, 3U, 6U, 8U, 11U}) {
+        InProcessNode node(ranks);
+        for (std::uint32_t late = 0; late < ranks; ++late) {
+            Collective barrier(node, Algorithm::barrier_dissemination);
+            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+                if (rank != late) {
+                    barrier.start(rank, {});
+                }
+            }
+            node.settle();
+            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+                ASSERT_FALSE(rank != late && barrier.is_complete(rank))
+                    << "rank " << rank << " of " << ranks << " left without " << late;
+            }
+            barrier.start(late, {});
+            node.settle();
+            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+                ASSERT_EQ(barrier.end(rank), OpError::none);
+            }
+        }
+    }
+}
+
+TEST(GraphEngine, ARootThatIsBusyDoesNotHoldUpOtherCommunicators)
+{
+    InProcessNode node(3);
+    Scope* first = node.make_scope(0, 8, {1, 0});
+    Scope* second = node.make_scope(1, 8, {1, 0});
+    std::vector<std::int64_t> buffer(1, 7);
+    std::vector<std::int64_t> result(1, 0);
+    memory::Allocator& allocator = node.driver(0).allocator();
+    GraphTemplate* root = store_graph(allocator, build(Algorithm::bcast_binomial, {0, 2, false}, 0));
+    GraphTemplate* leaf = store_graph(allocator, build(Algorithm::bcast_binomial, {1, 2, false}, 0));
+    Op* receiving = start_graph(node.driver(0), *leaf, *first, vector_of(result, result));
+    Op* sending = start_graph(node.driver(1), *root, *second, vector_of(buffer, buffer));
+    node.settle();
+    EXPECT_TRUE(receiving->word.is_complete());
+    EXPECT_TRUE(sending->word.is_complete());
+    EXPECT_EQ(result[0], 7);
+}
+
+TEST(GraphEngine, UserFunctionsRunAndMayFail)
+{
+    InProcessNode node(4);
+    node.node().user_reduction = [](Driver&, std::uint64_t op, const void* in, void* inout,
+                                    std::uint64_t count) {
+        // Not commutative: the operand of the lower ranks keeps its leading digits.
+        for (std::uint64_t i = 0; i < count; ++i) {
+            auto* target = static_cast<std::int64_t*>(inout) + i;
+            *target += 10 * static_cast<const std::int64_t*>(in)[i];
+        }
+        return op == 1;
+    };
+    for (const std::uint64_t user_op : {1U, 2U}) {
+        Collective collective(node, Algorithm::reduce_binomial, 3);
+        std::vector<std::vector<std::int64_t>> send(4);
+        std::vector<std::int64_t> result(1);
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            send[rank] = {static_cast<std::int64_t>(rank) + 1};
+            GraphArguments arguments = vector_of(send[rank], result);
+            arguments.reduction.user_op = user_op;
+            collective.start(rank, arguments);
+        }
+        node.settle();
+        // Ranks 0 and 2 combine.
+        EXPECT_EQ(collective.end(0), user_op == 1 ? OpError::none : OpError::user_function);
+        EXPECT_EQ(collective.end(2), user_op == 1 ? OpError::none : OpError::user_function);
+        EXPECT_EQ(collective.end(1), OpError::none);
+        EXPECT_EQ(collective.end(3), OpError::none);
+        // ((1, 2), (3, 4)) = 10 * 12 + 34
+        EXPECT_EQ(result[0], 154);
+    }
+}
+
+/// Holds all of the heap; gives back single blocks of every size.
+class Famine {
+  public:
+    explicit Famine(memory::Allocator& allocator) : allocator_(allocator)
+    {
+        for (int some = 0; some < 4; ++some) {
+            for (std::uint32_t each = 0; each < memory::size_class_count; ++each) {
+                hold(memory::size_class_bytes(each));
+            }
+        }
+        for (std::size_t bytes = std::size_t{64} << 20; bytes > memory::unit_bytes; bytes /= 2) {
+            while (hold(bytes)) {
+            }
+        }
+        for (std::uint32_t each = memory::size_class_count; each-- > 0;) {
+            while (hold(memory::size_class_bytes(each))) {
+            }
+        }
+    }
+    ~Famine()
+    {
+        for (auto& [bytes, blocks] : held_) {
+            while (!blocks.empty()) {
+                give_one(blocks);
+            }
+        }
+    }
+    Famine(const Famine&) = delete;
+    Famine& operator=(const Famine&) = delete;
+
+    void give_one_of_each_size()
+    {
+        for (auto& [bytes, blocks] : held_) {
+            if (bytes <= memory::slab_block_bytes_max) {
+                give_one(blocks);
+            }
+        }
+    }
+
+  private:
+    bool hold(std::size_t bytes)
+    {
+        void* block = allocator_.allocate(bytes);
+        if (block != nullptr) {
+            held_[allocator_.usable_bytes(block)].push_back(block);
+        }
+        return block != nullptr;
+    }
+    void give_one(std::vector<void*>& blocks)
+    {
+        allocator_.free(blocks.back());
+        blocks.pop_back();
+    }
+
+    memory::Allocator& allocator_;
+    std::map<std::size_t, std::vector<void*>> held_;
+};
+
+TEST(GraphEngine, WithoutMemoryNothingIsStarted)
+{
+    InProcessNode node(2);
+    Collective barrier(node, Algorithm::barrier_dissemination);
+    {
+        const Famine famine(node.driver(0).allocator());
+        EXPECT_EQ(start_graph(node.driver(0), barrier.stored(0), node.world(0), {}), nullptr);
+        EXPECT_EQ(node.world(0).next_sequence, 0U);
+    }
+    barrier.start(0, {});
+    barrier.start(1, {});
+    node.settle();
+    EXPECT_EQ(barrier.end(0), OpError::none);
+    EXPECT_EQ(barrier.end(1), OpError::none);
+}
+
+TEST(GraphEngine, ARunThatLacksMemoryGoesOnWhenThereIsSome)
+{
+    InProcessNode node(2);
+    Collective bcast(node, Algorithm::bcast_binomial);
+    std::vector<std::int64_t> given(20'000, 5);
+    std::vector<std::int64_t> got(20'000, 0);
+    Op* receiving = nullptr;
+    {
+        Famine famine(node.driver(1).allocator());
+        // Room for the run and the op of its end, but for no receive.
+        for (int blocks = 0; blocks < 2 && receiving == nullptr; ++blocks) {
+            famine.give_one_of_each_size();
+            receiving = start_graph(node.driver(1), bcast.stored(1), node.world(1),
+                                    vector_of(got, got));
+        }
+        ASSERT_NE(receiving, nullptr);
+        ASSERT_NE(node.driver(1).rank().stalled_graphs, nullptr);
+        node.settle();
+        ASSERT_NE(node.driver(1).rank().stalled_graphs, nullptr);
+    }
+    bcast.start(0, vector_of(given, given));
+    node.settle();
+    EXPECT_EQ(bcast.end(0), OpError::none);
+    ASSERT_TRUE(receiving->word.is_complete());
+    EXPECT_EQ(node.driver(1).rank().stalled_graphs, nullptr);
+    EXPECT_EQ(got, given);
+    node.driver(1).destroy_op(receiving);
+}
+
+}  // namespace
+}  // namespace headway::engine
