@@ -98,24 +98,24 @@ struct BlockLayout {
     std::uint64_t count = 0;
     const BlockRange* table = nullptr;  ///< listed only
 
-    /// First element of `block`. Scratch may hold several vectors one after the other: blocks
-    /// count on through them. Requires, for listed ones, block_count > 0.
-    std::int64_t element_offset(std::uint32_t block) const noexcept
+    /// First element of `block`; modulo 2^64, since listed ones may lie before the space. Scratch
+    /// may hold several vectors one after the other: blocks count on through them.
+    std::uint64_t element_offset(std::uint32_t block) const noexcept
     {
         if (blocks == Blocks::uniform) {
-            return static_cast<std::int64_t>(count * block);
+            return count * block;
         }
+        const std::uint64_t vectors = block / block_count;
         const std::uint64_t piece = block % block_count;
-        const auto vectors = static_cast<std::int64_t>(block / block_count * count);
         if (blocks == Blocks::listed) {
-            return vectors + table[piece].offset;
+            return vectors * count + static_cast<std::uint64_t>(table[piece].offset);
         }
-        return vectors + static_cast<std::int64_t>(count * piece / block_count);
+        return vectors * count + count * piece / block_count;
     }
 
-    std::int64_t offset_bytes(std::uint32_t block) const noexcept
+    std::uint64_t offset_bytes(std::uint32_t block) const noexcept
     {
-        return element_offset(block) * static_cast<std::int64_t>(element_bytes);
+        return element_offset(block) * element_bytes;
     }
 
     /// Several listed blocks make an extent only where each ends at the beginning of the next.
@@ -124,8 +124,8 @@ struct BlockLayout {
         if (blocks == Blocks::listed) {
             return listed_elements(extent);
         }
-        return static_cast<std::uint64_t>(element_offset(extent.first_block + extent.block_count) -
-                                          element_offset(extent.first_block));
+        return element_offset(extent.first_block + extent.block_count) -
+               element_offset(extent.first_block);
     }
 
     std::uint64_t size_bytes(Extent extent) const noexcept
@@ -140,8 +140,7 @@ struct BlockLayout {
             return 0;
         }
         const std::uint32_t last = extent.first_block + extent.block_count - 1;
-        return static_cast<std::uint64_t>(element_offset(last) -
-                                          element_offset(extent.first_block)) +
+        return element_offset(last) - element_offset(extent.first_block) +
                table[last % block_count].count;
     }
 };

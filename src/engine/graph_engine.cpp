@@ -51,8 +51,7 @@ struct GraphInstance {
     std::byte* address(Extent extent) noexcept
     {
         const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
-        const auto offset =
-            static_cast<std::uintptr_t>(layout(extent).offset_bytes(extent.first_block));
+        const std::uint64_t offset = layout(extent).offset_bytes(extent.first_block);
         return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
     }
 

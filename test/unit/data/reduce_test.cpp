@@ -22,11 +22,15 @@ using Kind = ElementKind;
 
 constexpr int operator_count = static_cast<int>(Op::count);
 
+/// Without gaps, as kernels find them.
 template <typename Value, typename Index>
 struct [[gnu::packed]] Pair {
     Value value;
     Index index;
-    bool operator==(const Pair&) const = default;
+    bool operator==(const Pair& other) const
+    {
+        return value == other.value && index == other.index;
+    }
 };
 
 /// Integers and bytes. Wide enough for the exact result, which is then cut to the type.
@@ -134,9 +138,38 @@ struct PairOracle {
     static Element combine(Op op, Element a, Element b)
     {
         if (a.value == b.value) {
-            return a.index < b.index ? a : b;
+            return {a.value, a.index < b.index ? a.index : b.index};
         }
         return (a.value > b.value) == (op == Op::max_location) ? a : b;
+    }
+};
+
+/// INTEGER16: what 64 bits cannot show, beside the common rules.
+struct WideIntegerOracle {
+    __extension__ using Element = __int128;
+
+    static Element draw(std::mt19937& dice)
+    {
+        const auto high = static_cast<Element>(static_cast<std::int32_t>(dice()));
+        return dice() % 4 == 0 ? Element{0} : high * (Element{1} << 70) + static_cast<Element>(dice());
+    }
+    static bool allows(Op op) { return op != Op::max_location && op != Op::min_location; }
+    static Element combine(Op op, Element a, Element b)
+    {
+        __extension__ using Bits = unsigned __int128;
+        switch (op) {
+        case Op::max: return a > b ? a : b;
+        case Op::min: return a < b ? a : b;
+        case Op::sum: return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
+        case Op::product: return static_cast<Element>(static_cast<Bits>(a) * static_cast<Bits>(b));
+        case Op::logical_and: return a != 0 && b != 0;
+        case Op::logical_or: return a != 0 || b != 0;
+        case Op::logical_xor: return (a != 0) != (b != 0);
+        case Op::bitwise_and: return a & b;
+        case Op::bitwise_or: return a | b;
+        case Op::bitwise_xor: return a ^ b;
+        default: return 0;
+        }
     }
 };
 
@@ -204,6 +237,7 @@ TEST(Reduce, Integers)
     check_kind<IntegerOracle<std::int16_t>>(Kind::int16);
     check_kind<IntegerOracle<std::int32_t>>(Kind::int32);
     check_kind<IntegerOracle<std::int64_t>>(Kind::int64);
+    check_kind<WideIntegerOracle>(Kind::int128);
     check_kind<IntegerOracle<std::uint8_t>>(Kind::uint8);
     check_kind<IntegerOracle<std::uint16_t>>(Kind::uint16);
     check_kind<IntegerOracle<std::uint32_t>>(Kind::uint32);

@@ -55,5 +55,27 @@ TEST(BlockLayout, CountsOfManyGigabytesDoNotOverflow)
     EXPECT_EQ(uniform.offset_bytes(4095), count * 4095 * 16);
 }
 
+TEST(BlockLayout, ListedBlocksLieWhereTheTableSays)
+{
+    const BlockRange table[] = {{7, 3}, {-5, 2}, {100, 0}};
+    const BlockLayout layout{Blocks::listed, 3, 4, 100, table};
+    EXPECT_EQ(layout.offset_bytes(0), 28U);
+    EXPECT_EQ(static_cast<std::int64_t>(layout.offset_bytes(1)), -20);
+    EXPECT_EQ(layout.size_bytes({Space::receive, 0, 1}), 12U);
+    EXPECT_EQ(layout.size_bytes({Space::receive, 1, 1}), 8U);
+    EXPECT_EQ(layout.size_bytes({Space::receive, 2, 1}), 0U);
+    EXPECT_EQ(layout.size_bytes({Space::receive, 2, 0}), 0U);
+}
+
+TEST(BlockLayout, ListedBlocksThatFollowEachOtherMakeOneExtent)
+{
+    const BlockRange table[] = {{0, 3}, {3, 0}, {3, 5}};
+    const BlockLayout layout{Blocks::listed, 3, 2, 8, table};
+    EXPECT_EQ(layout.elements({Space::scratch, 0, 3}), 8U);
+    EXPECT_EQ(layout.elements({Space::scratch, 0, 6}), 16U);
+    EXPECT_EQ(layout.element_offset(5), 11U);
+    EXPECT_EQ(layout.elements({Space::scratch, 4, 2}), 5U);
+}
+
 }  // namespace
 }  // namespace headway::engine
