@@ -11,40 +11,44 @@
 static const double sample_least_s = 100e-6;
 enum { samples_least = 11 };
 
-static int read_cores(const char *text, int cores[harness_cores_max])
+static int read_cores(const char* text, int cores[harness_cores_max])
 {
     int count = 0;
     while (*text != '\0' && count < harness_cores_max) {
-        char *end = NULL;
+        char* end = NULL;
         cores[count++] = (int)strtol(text, &end, 10);
-        if (end == text) return -1;
+        if (end == text)
+            return -1;
         text = *end == ',' ? end + 1 : end;
     }
     return count;
 }
 
 // Cores this process may run on: returns their number, stores the lowest.
-static int allowed_cores(int *lowest)
+static int allowed_cores(int* lowest)
 {
     cpu_set_t allowed;
     *lowest = -1;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return 0;
     for (size_t core = CPU_SETSIZE; core-- > 0;) {
-        if (CPU_ISSET(core, &allowed)) *lowest = (int)core;
+        if (CPU_ISSET(core, &allowed))
+            *lowest = (int)core;
     }
     return CPU_COUNT(&allowed);
 }
 
-static bool is_stated(const Harness *harness, int core)
+static bool is_stated(const Harness* harness, int core)
 {
     for (int index = 0; index < harness->core_count; ++index) {
-        if (harness->cores[index] == core) return true;
+        if (harness->cores[index] == core)
+            return true;
     }
     return false;
 }
 
 // Judges what all ranks reported as pairs (number of cores, lowest core).
-static bool judge_cores(const Harness *harness, const int *pairs, char *why, size_t why_max)
+static bool judge_cores(const Harness* harness, const int* pairs, char* why, size_t why_max)
 {
     for (int rank = 0; rank < harness->ranks; ++rank) {
         const int count = pairs[2 * rank];
@@ -58,7 +62,8 @@ static bool judge_cores(const Harness *harness, const int *pairs, char *why, siz
             return false;
         }
         for (int other = 0; other < rank; ++other) {
-            if (pairs[2 * other + 1] != core) continue;
+            if (pairs[2 * other + 1] != core)
+                continue;
             snprintf(why, why_max, "ranks %d and %d share core %d", other, rank, core);
             return false;
         }
@@ -66,7 +71,7 @@ static bool judge_cores(const Harness *harness, const int *pairs, char *why, siz
     return true;
 }
 
-static void print_affinity(const Harness *harness, const int *pairs, bool good, const char *why)
+static void print_affinity(const Harness* harness, const int* pairs, bool good, const char* why)
 {
     printf("{\"type\": \"affinity\", \"ok\": %s, \"why\": \"%s\", \"cores\": [",
            good ? "true" : "false", why);
@@ -77,13 +82,15 @@ static void print_affinity(const Harness *harness, const int *pairs, bool good, 
     fflush(stdout);
 }
 
-static bool check_affinity(const Harness *harness)
+static bool check_affinity(const Harness* harness)
 {
-    if (harness->core_count == 0) return true;
+    if (harness->core_count == 0)
+        return true;
     int mine[2];
     mine[0] = allowed_cores(&mine[1]);
-    int *const pairs = malloc(2 * (size_t)harness->ranks * sizeof(int));
-    if (pairs == NULL) harness_fail(harness, "no memory");
+    int* const pairs = malloc(2 * (size_t)harness->ranks * sizeof(int));
+    if (pairs == NULL)
+        harness_fail(harness, "no memory");
     MPI_Gather(mine, 2, MPI_INT, pairs, 2, MPI_INT, 0, harness->comm);
     int good = 1;
     if (harness->rank == 0) {
@@ -96,11 +103,11 @@ static bool check_affinity(const Harness *harness)
     return good;
 }
 
-static bool read_options(int argc, char **argv, Harness *harness)
+static bool read_options(int argc, char** argv, Harness* harness)
 {
     for (int index = 1; index < argc; index += 2) {
-        const char *const name = argv[index];
-        const char *const value = index + 1 < argc ? argv[index + 1] : "";
+        const char* const name = argv[index];
+        const char* const value = index + 1 < argc ? argv[index + 1] : "";
         if (strcmp(name, "--budget-ms") == 0 && atof(value) > 0.0) {
             harness->budget_s = atof(value) * 1e-3;
         } else if (strcmp(name, "--cases") == 0) {
@@ -120,20 +127,21 @@ static bool read_options(int argc, char **argv, Harness *harness)
     return true;
 }
 
-bool harness_begin(int *argc, char ***argv, Harness *harness)
+bool harness_begin(int* argc, char*** argv, Harness* harness)
 {
     *harness = (Harness){.budget_s = 0.1};
     MPI_Init(argc, argv);
     harness->comm = MPI_COMM_WORLD;
     MPI_Comm_rank(harness->comm, &harness->rank);
     MPI_Comm_size(harness->comm, &harness->ranks);
-    if (!read_options(*argc, *argv, harness)) MPI_Abort(harness->comm, 2);
+    if (!read_options(*argc, *argv, harness))
+        MPI_Abort(harness->comm, 2);
     return check_affinity(harness);
 }
 
-bool harness_wants(const Harness *harness, const char *case_name)
+bool harness_wants(const Harness* harness, const char* case_name)
 {
-    const char *rest = harness->cases;
+    const char* rest = harness->cases;
     const size_t length = strlen(case_name);
     while (rest != NULL) {
         if (strncmp(rest, case_name, length) == 0 &&
@@ -141,14 +149,15 @@ bool harness_wants(const Harness *harness, const char *case_name)
             return true;
         }
         rest = strchr(rest, ';');
-        if (rest != NULL) ++rest;
+        if (rest != NULL)
+            ++rest;
     }
     return harness->cases == NULL;
 }
 
-void harness_size_name(size_t size_bytes, char *name, size_t name_max)
+void harness_size_name(size_t size_bytes, char* name, size_t name_max)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    static const char* const units[] = {"B", "KiB", "MiB", "GiB"};
     size_t unit = 0;
     while (unit < 3 && size_bytes >= 1024 && size_bytes % 1024 == 0) {
         size_bytes /= 1024;
@@ -158,20 +167,20 @@ void harness_size_name(size_t size_bytes, char *name, size_t name_max)
 }
 
 // Rank 0's number for all.
-static long agree(const Harness *harness, long number)
+static long agree(const Harness* harness, long number)
 {
     MPI_Bcast(&number, 1, MPI_LONG, 0, harness->comm);
     return number;
 }
 
-static double timed(HarnessStep step, void *context, long repeats)
+static double timed(HarnessStep step, void* context, long repeats)
 {
     const double begin_s = MPI_Wtime();
     step(context, repeats);
     return MPI_Wtime() - begin_s;
 }
 
-int harness_sample(const Harness *harness, HarnessStep step, void *context,
+int harness_sample(const Harness* harness, HarnessStep step, void* context,
                    double samples_us[harness_samples_max])
 {
     const double warm_s = harness->budget_s / 5.0;
@@ -181,13 +190,16 @@ int harness_sample(const Harness *harness, HarnessStep step, void *context,
         const double block_s = timed(step, context, repeats);
         each_s = block_s / (double)repeats;
         is_warm = agree(harness, block_s >= warm_s) != 0;
-        if (!is_warm) repeats *= 2;
+        if (!is_warm)
+            repeats *= 2;
     }
     const double sample_s = fmax(sample_least_s, harness->budget_s / harness_samples_max);
     repeats = agree(harness, each_s < sample_s ? (long)(sample_s / each_s) + 1 : 1);
     double wanted = harness->budget_s / (each_s * (double)repeats);
-    if (wanted < samples_least) wanted = samples_least;
-    if (wanted > harness_samples_max) wanted = harness_samples_max;
+    if (wanted < samples_least)
+        wanted = samples_least;
+    if (wanted > harness_samples_max)
+        wanted = harness_samples_max;
     const int count = (int)agree(harness, (long)wanted);
     for (int index = 0; index < count; ++index) {
         samples_us[index] = timed(step, context, repeats) / (double)repeats * 1e6;
@@ -195,13 +207,15 @@ int harness_sample(const Harness *harness, HarnessStep step, void *context,
     return count;
 }
 
-void harness_emit(const Harness *harness, const char *case_name, const char *metric,
-                  const char *unit, const double *samples, int count)
+void harness_emit(const Harness* harness, const char* case_name, const char* metric,
+                  const char* unit, const double* samples, int count)
 {
-    if (harness->rank != 0) return;
-    printf("{\"type\": \"samples\", \"case\": \"%s\", \"metric\": \"%s\", \"unit\": \"%s\", "
-           "\"samples\": [",
-           case_name, metric, unit);
+    if (harness->rank != 0)
+        return;
+    printf(
+        "{\"type\": \"samples\", \"case\": \"%s\", \"metric\": \"%s\", \"unit\": \"%s\", "
+        "\"samples\": [",
+        case_name, metric, unit);
     for (int index = 0; index < count; ++index) {
         printf("%s%.5g", index == 0 ? "" : ", ", samples[index]);
     }
@@ -209,14 +223,15 @@ void harness_emit(const Harness *harness, const char *case_name, const char *met
     fflush(stdout);
 }
 
-void harness_skip(const Harness *harness, const char *case_name, const char *why)
+void harness_skip(const Harness* harness, const char* case_name, const char* why)
 {
-    if (harness->rank != 0) return;
+    if (harness->rank != 0)
+        return;
     printf("{\"type\": \"skipped\", \"case\": \"%s\", \"why\": \"%s\"}\n", case_name, why);
     fflush(stdout);
 }
 
-void harness_fail(const Harness *harness, const char *what)
+void harness_fail(const Harness* harness, const char* what)
 {
     fprintf(stderr, "bench: rank %d: %s\n", harness->rank, what);
     fflush(stderr);
@@ -224,7 +239,7 @@ void harness_fail(const Harness *harness, const char *what)
     abort();
 }
 
-int harness_end(Harness *harness)
+int harness_end(Harness* harness)
 {
     check_affinity(harness);
     if (harness->rank == 0) {

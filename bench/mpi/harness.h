@@ -19,41 +19,41 @@ typedef struct {
     MPI_Comm comm;
     int rank;
     int ranks;
-    double budget_s;                // time for the samples of one case
-    const char *cases;              // names separated by ';'; NULL: all
-    int cores[harness_cores_max];   // on which ranks must run, one each
-    int core_count;                 // 0: nothing is checked
+    double budget_s;               // time for the samples of one case
+    const char* cases;             // names separated by ';'; NULL: all
+    int cores[harness_cores_max];  // on which ranks must run, one each
+    int core_count;                // 0: nothing is checked
 } Harness;
 
 // One operation `repeats` times in a row; called by all ranks with the same number.
-typedef void (*HarnessStep)(void *context, long repeats);
+typedef void (*HarnessStep)(void* context, long repeats);
 
 // Initialises MPI, reads the options --budget-ms N, --cases A;B, --cores 0,1 and checks that each
 // rank is bound to one of these cores and no two to the same. Collective. False where nothing may
 // be measured; the program then goes straight to harness_end.
-bool harness_begin(int *argc, char ***argv, Harness *harness);
+bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
-bool harness_wants(const Harness *harness, const char *case_name);
+bool harness_wants(const Harness* harness, const char* case_name);
 
 // Name of a message size as cases are called: "8 B", "4 KiB", "1 MiB".
-void harness_size_name(size_t size_bytes, char *name, size_t name_max);
+void harness_size_name(size_t size_bytes, char* name, size_t name_max);
 
 // Warms up, finds out how many operations fill a sample, takes samples for the budget. Collective.
 // Writes microseconds an operation, as rank 0 sees them, and returns how many samples there are;
 // on the other ranks the values are meaningless.
-int harness_sample(const Harness *harness, HarnessStep step, void *context,
+int harness_sample(const Harness* harness, HarnessStep step, void* context,
                    double samples_us[harness_samples_max]);
 
 // Prints the line of a case; does nothing on ranks other than 0.
-void harness_emit(const Harness *harness, const char *case_name, const char *metric,
-                  const char *unit, const double *samples, int count);
-void harness_skip(const Harness *harness, const char *case_name, const char *why);
+void harness_emit(const Harness* harness, const char* case_name, const char* metric,
+                  const char* unit, const double* samples, int count);
+void harness_skip(const Harness* harness, const char* case_name, const char* why);
 
 // Ends the job where the library delivered something wrong; never returns.
-void harness_fail(const Harness *harness, const char *what);
+void harness_fail(const Harness* harness, const char* what);
 
 // Checks the affinity once more, closes the output, finalises MPI. Returns the exit code.
-int harness_end(Harness *harness);
+int harness_end(Harness* harness);
 
 #endif

@@ -17,16 +17,20 @@ bool split_grid(const int grid[axes], int ranks, int parts[axes])
     bool found = false;
     double best = 0.0;
     for (int x = ranks; x >= 1; --x) {
-        if (ranks % x != 0 || x > grid[0]) continue;
+        if (ranks % x != 0 || x > grid[0])
+            continue;
         for (int y = ranks / x; y >= 1; --y) {
             const int z = ranks / x / y;
-            if (ranks / x % y != 0 || y > grid[1] || z > grid[2]) continue;
+            if (ranks / x % y != 0 || y > grid[1] || z > grid[2])
+                continue;
             const int candidate[axes] = {x, y, z};
             const double surface = cut_surface(grid, candidate);
-            if (found && surface >= best) continue;
+            if (found && surface >= best)
+                continue;
             found = true;
             best = surface;
-            for (int axis = 0; axis < axes; ++axis) parts[axis] = candidate[axis];
+            for (int axis = 0; axis < axes; ++axis)
+                parts[axis] = candidate[axis];
         }
     }
     return found;
@@ -58,7 +62,7 @@ Block make_block(const int grid[axes], const int parts[axes], int rank)
     return block;
 }
 
-Box peel_shells(const Block *block, Box shells[faces])
+Box peel_shells(const Block* block, Box shells[faces])
 {
     Box rest;
     for (int axis = 0; axis < axes; ++axis) {
@@ -68,7 +72,7 @@ Box peel_shells(const Block *block, Box shells[faces])
     for (int face = 0; face < faces; ++face) {
         const int axis = face / sides;
         const int side = face % sides;
-        Box *const shell = &shells[face];
+        Box* const shell = &shells[face];
         *shell = rest;
         if (block->neighbour[axis][side] == no_rank || rest.low[axis] >= rest.high[axis]) {
             shell->high[axis] = shell->low[axis];

@@ -31,6 +31,6 @@ Block make_block(const int grid[axes], const int parts[axes], int rank);
 
 // Takes from the points owned the layer at every face that has a neighbour: `shells` gets disjoint
 // boxes (some may be empty), the return value is the interior, which needs no halo.
-Box peel_shells(const Block *block, Box shells[faces]);
+Box peel_shells(const Block* block, Box shells[faces]);
 
 #endif

@@ -10,12 +10,12 @@ typedef struct {
     double entered_s;  // when the call in progress began
 } MpiClock;
 
-static inline void enter_mpi(MpiClock *clock)
+static inline void enter_mpi(MpiClock* clock)
 {
     clock->entered_s = MPI_Wtime();
 }
 
-static inline void leave_mpi(MpiClock *clock)
+static inline void leave_mpi(MpiClock* clock)
 {
     clock->inside_s += MPI_Wtime() - clock->entered_s;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void place_point(const Problem *problem, const Block *block, const int local[axes],
+static void place_point(const Problem* problem, const Block* block, const int local[axes],
                         double point[axes])
 {
     for (int axis = 0; axis < axes; ++axis) {
@@ -13,10 +13,11 @@ static void place_point(const Problem *problem, const Block *block, const int lo
 }
 
 // Whether a halo point lies on the boundary of the box, where u is given.
-static bool is_on_boundary(const Block *block, const int local[axes])
+static bool is_on_boundary(const Block* block, const int local[axes])
 {
     for (int axis = 0; axis < axes; ++axis) {
-        if (local[axis] == 0 && block->neighbour[axis][0] == no_rank) return true;
+        if (local[axis] == 0 && block->neighbour[axis][0] == no_rank)
+            return true;
         if (local[axis] == block->count[axis] + 1 && block->neighbour[axis][1] == no_rank) {
             return true;
         }
@@ -24,16 +25,17 @@ static bool is_on_boundary(const Block *block, const int local[axes])
     return false;
 }
 
-static bool is_owned(const Block *block, const int local[axes])
+static bool is_owned(const Block* block, const int local[axes])
 {
     for (int axis = 0; axis < axes; ++axis) {
-        if (local[axis] < 1 || local[axis] > block->count[axis]) return false;
+        if (local[axis] < 1 || local[axis] > block->count[axis])
+            return false;
     }
     return true;
 }
 
-static void fill_point(const Problem *problem, const Block *block, const int local[axes],
-                       Field *field)
+static void fill_point(const Problem* problem, const Block* block, const int local[axes],
+                       Field* field)
 {
     const size_t index = field_index(field, local[0], local[1], local[2]);
     double point[axes];
@@ -48,7 +50,7 @@ static void fill_point(const Problem *problem, const Block *block, const int loc
     field->next[index] = field->now[index];
 }
 
-bool make_field(const Problem *problem, const Block *block, Field *field)
+bool make_field(const Problem* problem, const Block* block, Field* field)
 {
     field->stride[2] = 1;
     field->stride[1] = (size_t)block->count[2] + 2;
@@ -72,7 +74,7 @@ bool make_field(const Problem *problem, const Block *block, Field *field)
     return true;
 }
 
-void free_field(Field *field)
+void free_field(Field* field)
 {
     free(field->now);
     free(field->next);
@@ -80,7 +82,7 @@ void free_field(Field *field)
     field->now = field->next = field->source = NULL;
 }
 
-double largest_error(const Problem *problem, const Block *block, const Field *field)
+double largest_error(const Problem* problem, const Block* block, const Field* field)
 {
     double largest = 0.0;
     int local[axes];
@@ -91,7 +93,8 @@ double largest_error(const Problem *problem, const Block *block, const Field *fi
                 place_point(problem, block, local, point);
                 const size_t index = field_index(field, local[0], local[1], local[2]);
                 const double error = fabs(field->now[index] - solution_at(problem, point));
-                if (!(error <= largest)) largest = isnan(error) ? HUGE_VAL : error;
+                if (!(error <= largest))
+                    largest = isnan(error) ? HUGE_VAL : error;
             }
         }
     }

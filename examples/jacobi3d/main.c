@@ -18,18 +18,19 @@ typedef struct {
     Settings settings;
 } Orders;
 
-static Orders refuse(const char *message)
+static Orders refuse(const char* message)
 {
     const Orders orders = {.proceed = false, .exit_code = exit_usage};
     fprintf(stderr, "jacobi3d: %s\n", message);
     return orders;
 }
 
-static Orders read_orders(int argc, char **argv, int ranks)
+static Orders read_orders(int argc, char** argv, int ranks)
 {
     char message[text_max];
     Options options;
-    if (!parse_options(argc, argv, &options, message)) return refuse(message);
+    if (!parse_options(argc, argv, &options, message))
+        return refuse(message);
     Orders orders = {.proceed = true, .json = options.json, .quiet = options.quiet};
     if (options.help) {
         print_help();
@@ -42,7 +43,7 @@ static Orders read_orders(int argc, char **argv, int ranks)
         return refuse(message);
     }
     apply_options(&options, &orders.settings);
-    const int *const grid = orders.settings.grid;
+    const int* const grid = orders.settings.grid;
     if (!split_grid(grid, ranks, orders.parts)) {
         snprintf(message, text_max,
                  "a grid of %d x %d x %d points cannot be split over %d ranks; "
@@ -53,7 +54,7 @@ static Orders read_orders(int argc, char **argv, int ranks)
     return orders;
 }
 
-static int run(const Orders *orders, int rank, MPI_Comm comm)
+static int run(const Orders* orders, int rank, MPI_Comm comm)
 {
     const Problem problem = make_problem(&orders->settings);
     const Block block = make_block(orders->settings.grid, orders->parts, rank);
@@ -83,7 +84,7 @@ static int run(const Orders *orders, int rank, MPI_Comm comm)
     return report.passed ? exit_passed : exit_failed;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm comm;
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     Orders orders = {0};
-    if (rank == 0) orders = read_orders(argc, argv, ranks);
+    if (rank == 0)
+        orders = read_orders(argc, argv, ranks);
     MPI_Bcast(&orders, (int)sizeof orders, MPI_BYTE, 0, comm);
     const int exit_code = orders.proceed ? run(&orders, rank, comm) : orders.exit_code;
     MPI_Comm_free(&comm);

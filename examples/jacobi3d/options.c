@@ -8,46 +8,50 @@
 
 // Finds the value of option `name` in "--name=value" or "--name value"; advances *index over the
 // latter. NULL where it is absent.
-static const char *option_value(int argc, char **argv, int *index, const char *name)
+static const char* option_value(int argc, char** argv, int* index, const char* name)
 {
     const size_t length = strlen(name);
-    if (argv[*index][length] == '=') return argv[*index] + length + 1;
-    if (*index + 1 >= argc) return NULL;
+    if (argv[*index][length] == '=')
+        return argv[*index] + length + 1;
+    if (*index + 1 >= argc)
+        return NULL;
     return argv[++*index];
 }
 
-static bool is_option(const char *argument, const char *name)
+static bool is_option(const char* argument, const char* name)
 {
     const size_t length = strlen(name);
     return strncmp(argument, name, length) == 0 &&
            (argument[length] == '\0' || argument[length] == '=');
 }
 
-static bool read_count(const char *text, long high, long *count)
+static bool read_count(const char* text, long high, long* count)
 {
-    if (text == NULL) return false;
-    char *end = NULL;
+    if (text == NULL)
+        return false;
+    char* end = NULL;
     errno = 0;
     *count = strtol(text, &end, 10);
     return end != text && *end == '\0' && errno == 0 && *count >= 1 && *count <= high;
 }
 
-static bool count_option(int argc, char **argv, int *index, const char *name, long high,
-                         long *count, char *message)
+static bool count_option(int argc, char** argv, int* index, const char* name, long high,
+                         long* count, char* message)
 {
-    const char *const value = option_value(argc, argv, index, name);
-    if (read_count(value, high, count)) return true;
+    const char* const value = option_value(argc, argv, index, name);
+    if (read_count(value, high, count))
+        return true;
     snprintf(message, text_max,
              "%s needs a whole number from 1 to %ld, but has '%.60s'; write for example '%s 64'.",
              name, high, value == NULL ? "" : value, name);
     return false;
 }
 
-bool parse_options(int argc, char **argv, Options *options, char message[text_max])
+bool parse_options(int argc, char** argv, Options* options, char message[text_max])
 {
     memset(options, 0, sizeof *options);
     for (int index = 1; index < argc; ++index) {
-        const char *const argument = argv[index];
+        const char* const argument = argv[index];
         if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
             options->help = true;
         } else if (strcmp(argument, "--json") == 0) {
@@ -65,8 +69,8 @@ bool parse_options(int argc, char **argv, Options *options, char message[text_ma
                 return false;
             }
         } else if (is_option(argument, "--iterations")) {
-            if (!count_option(argc, argv, &index, "--iterations", 1000000000,
-                              &options->iterations, message)) {
+            if (!count_option(argc, argv, &index, "--iterations", 1000000000, &options->iterations,
+                              message)) {
                 return false;
             }
         } else {
@@ -78,10 +82,11 @@ bool parse_options(int argc, char **argv, Options *options, char message[text_ma
     return true;
 }
 
-void apply_options(const Options *options, Settings *settings)
+void apply_options(const Options* options, Settings* settings)
 {
     if (options->grid > 0) {
-        for (int axis = 0; axis < axes; ++axis) settings->grid[axis] = (int)options->grid;
+        for (int axis = 0; axis < axes; ++axis)
+            settings->grid[axis] = (int)options->grid;
     }
     if (options->iterations > 0) {
         settings->max_iterations = options->iterations;

@@ -7,7 +7,7 @@
 static const double pi = 3.14159265358979323846;
 
 // u = sin(pi x/Lx) sin(pi y/Ly) sin(pi z/Lz), zero on the boundary.
-static void bound_sine(Problem *problem)
+static void bound_sine(Problem* problem)
 {
     problem->solution_max = 1.0;
     problem->source_max = 0.0;
@@ -19,7 +19,7 @@ static void bound_sine(Problem *problem)
 }
 
 // u = exp(x/Lx + y/Ly + z/Lz), from 1 to e^3 on the boundary.
-static void bound_exponential(Problem *problem)
+static void bound_exponential(Problem* problem)
 {
     problem->solution_max = exp(3.0);
     problem->source_max = 0.0;
@@ -32,7 +32,7 @@ static void bound_exponential(Problem *problem)
 
 // u = x (Lx - x) y (Ly - y) z (Lz - z): second differences are exact, so that nothing but the
 // iteration error is left.
-static void bound_polynomial(Problem *problem)
+static void bound_polynomial(Problem* problem)
 {
     double quarter[axes];
     for (int axis = 0; axis < axes; ++axis) {
@@ -40,11 +40,11 @@ static void bound_polynomial(Problem *problem)
         problem->fourth_max[axis] = 0.0;
     }
     problem->solution_max = quarter[0] * quarter[1] * quarter[2];
-    problem->source_max = 2.0 * (quarter[1] * quarter[2] + quarter[0] * quarter[2] +
-                                 quarter[0] * quarter[1]);
+    problem->source_max =
+        2.0 * (quarter[1] * quarter[2] + quarter[0] * quarter[2] + quarter[0] * quarter[1]);
 }
 
-Problem make_problem(const Settings *settings)
+Problem make_problem(const Settings* settings)
 {
     Problem problem = {.solution = settings->solution};
     for (int axis = 0; axis < axes; ++axis) {
@@ -54,51 +54,57 @@ Problem make_problem(const Settings *settings)
         problem.diagonal += 2.0 * problem.weight[axis];
     }
     switch (settings->solution) {
-    case solution_sine: bound_sine(&problem); break;
-    case solution_exponential: bound_exponential(&problem); break;
-    case solution_polynomial: bound_polynomial(&problem); break;
+        case solution_sine:
+            bound_sine(&problem);
+            break;
+        case solution_exponential:
+            bound_exponential(&problem);
+            break;
+        case solution_polynomial:
+            bound_polynomial(&problem);
+            break;
     }
     return problem;
 }
 
-static double bump(const Problem *problem, const double point[axes], int axis)
+static double bump(const Problem* problem, const double point[axes], int axis)
 {
     return point[axis] * (problem->length[axis] - point[axis]);
 }
 
-double solution_at(const Problem *problem, const double point[axes])
+double solution_at(const Problem* problem, const double point[axes])
 {
-    const double *const length = problem->length;
+    const double* const length = problem->length;
     switch (problem->solution) {
-    case solution_sine:
-        return sin(pi * point[0] / length[0]) * sin(pi * point[1] / length[1]) *
-               sin(pi * point[2] / length[2]);
-    case solution_exponential:
-        return exp(point[0] / length[0] + point[1] / length[1] + point[2] / length[2]);
-    case solution_polynomial:
-        return bump(problem, point, 0) * bump(problem, point, 1) * bump(problem, point, 2);
+        case solution_sine:
+            return sin(pi * point[0] / length[0]) * sin(pi * point[1] / length[1]) *
+                   sin(pi * point[2] / length[2]);
+        case solution_exponential:
+            return exp(point[0] / length[0] + point[1] / length[1] + point[2] / length[2]);
+        case solution_polynomial:
+            return bump(problem, point, 0) * bump(problem, point, 1) * bump(problem, point, 2);
     }
     return 0.0;
 }
 
-double source_at(const Problem *problem, const double point[axes])
+double source_at(const Problem* problem, const double point[axes])
 {
     double factor = 0.0;
     switch (problem->solution) {
-    case solution_sine:
-        for (int axis = 0; axis < axes; ++axis) {
-            factor += (pi / problem->length[axis]) * (pi / problem->length[axis]);
-        }
-        return factor * solution_at(problem, point);
-    case solution_exponential:
-        for (int axis = 0; axis < axes; ++axis) {
-            factor -= 1.0 / (problem->length[axis] * problem->length[axis]);
-        }
-        return factor * solution_at(problem, point);
-    case solution_polynomial:
-        return 2.0 * (bump(problem, point, 1) * bump(problem, point, 2) +
-                      bump(problem, point, 0) * bump(problem, point, 2) +
-                      bump(problem, point, 0) * bump(problem, point, 1));
+        case solution_sine:
+            for (int axis = 0; axis < axes; ++axis) {
+                factor += (pi / problem->length[axis]) * (pi / problem->length[axis]);
+            }
+            return factor * solution_at(problem, point);
+        case solution_exponential:
+            for (int axis = 0; axis < axes; ++axis) {
+                factor -= 1.0 / (problem->length[axis] * problem->length[axis]);
+            }
+            return factor * solution_at(problem, point);
+        case solution_polynomial:
+            return 2.0 * (bump(problem, point, 1) * bump(problem, point, 2) +
+                          bump(problem, point, 0) * bump(problem, point, 2) +
+                          bump(problem, point, 0) * bump(problem, point, 1));
     }
     return 0.0;
 }
@@ -107,14 +113,15 @@ double source_at(const Problem *problem, const double point[axes])
 // |A e| <= d everywhere means |e| <= d L^2 / 8 for the shortest edge L. A applied to the error is
 // truncation (second differences: h^2 / 12 times the fourth derivative) plus the residual, which
 // itself is known up to the rounding of its sum of eight terms.
-double error_allowed(const Problem *problem, double residual_max)
+double error_allowed(const Problem* problem, double residual_max)
 {
     double shortest = problem->length[0];
     double defect = residual_max;
     for (int axis = 0; axis < axes; ++axis) {
         const double spacing = problem->spacing[axis];
         defect += spacing * spacing / 12.0 * problem->fourth_max[axis];
-        if (problem->length[axis] < shortest) shortest = problem->length[axis];
+        if (problem->length[axis] < shortest)
+            shortest = problem->length[axis];
     }
     const double size = 2.0 * problem->diagonal * problem->solution_max + problem->source_max;
     defect += 16.0 * DBL_EPSILON * size;

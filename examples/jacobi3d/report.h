@@ -24,10 +24,10 @@ typedef struct {
 
 // Collective: compares with the analytic solution and brings the ranks' times to rank 0. False
 // without memory.
-bool make_report(const Settings *settings, const Problem *problem, const Block *block,
-                 const Field *field, const Outcome *outcome, MPI_Comm comm, Report *report);
+bool make_report(const Settings* settings, const Problem* problem, const Block* block,
+                 const Field* field, const Outcome* outcome, MPI_Comm comm, Report* report);
 
-void print_table(const Report *report);
-void print_json(const Report *report);
+void print_table(const Report* report);
+void print_json(const Report* report);
 
 #endif

@@ -12,7 +12,7 @@ static double power_above(double value)
     return ldexp(1.0, exponent);
 }
 
-ResidualCheck make_residual_check(MPI_Comm comm, const Problem *problem, const int grid[axes])
+ResidualCheck make_residual_check(MPI_Comm comm, const Problem* problem, const int grid[axes])
 {
     ResidualCheck check = {.comm = comm, .cell_volume = 1.0};
     double points = 1.0;
@@ -32,13 +32,13 @@ ResidualCheck make_residual_check(MPI_Comm comm, const Problem *problem, const i
     return check;
 }
 
-ResidualSum begin_sum(const ResidualCheck *check)
+ResidualSum begin_sum(const ResidualCheck* check)
 {
     const ResidualSum sum = {.inverse_scale = 1.0 / check->next_scale, .unit = check->unit};
     return sum;
 }
 
-void start_residual(ResidualCheck *check, const ResidualSum *sum, MpiClock *clock)
+void start_residual(ResidualCheck* check, const ResidualSum* sum, MpiClock* clock)
 {
     check->mine[0] = sum->high;
     check->mine[1] = sum->low;
@@ -47,19 +47,18 @@ void start_residual(ResidualCheck *check, const ResidualSum *sum, MpiClock *cloc
     enter_mpi(clock);
     MPI_Iallreduce(check->mine, check->total, 2, MPI_INT64_T, MPI_SUM, check->comm,
                    &check->requests[0]);
-    MPI_Iallreduce(&check->mine_largest, &check->total_largest, 1, MPI_DOUBLE, MPI_MAX,
-                   check->comm, &check->requests[1]);
+    MPI_Iallreduce(&check->mine_largest, &check->total_largest, 1, MPI_DOUBLE, MPI_MAX, check->comm,
+                   &check->requests[1]);
     leave_mpi(clock);
 }
 
-Residual finish_residual(ResidualCheck *check, MpiClock *clock)
+Residual finish_residual(ResidualCheck* check, MpiClock* clock)
 {
     enter_mpi(clock);
     MPI_Waitall(2, check->requests, MPI_STATUSES_IGNORE);
     leave_mpi(clock);
     const double squares =
-        (double)check->total[0] / check->unit +
-        (double)check->total[1] / check->unit / check->unit;
+        (double)check->total[0] / check->unit + (double)check->total[1] / check->unit / check->unit;
     const Residual residual = {
         .norm = check->scale * sqrt(squares * check->cell_volume),
         .largest = check->total_largest,

@@ -22,7 +22,7 @@ typedef struct {
     double unit;           // 2^bits
     int64_t high;
     int64_t low;
-    double largest;        // |r|
+    double largest;  // |r|
 } ResidualSum;
 
 typedef struct {
@@ -38,35 +38,37 @@ typedef struct {
     int64_t total[2];
     double mine_largest;
     double total_largest;
-    double scale;         // of the sum in flight
-    double next_scale;    // of the sums begun from now on
-    double scale_floor;   // rounding keeps residuals from falling far below it
+    double scale;        // of the sum in flight
+    double next_scale;   // of the sums begun from now on
+    double scale_floor;  // rounding keeps residuals from falling far below it
     double cell_volume;
     double unit;
 } ResidualCheck;
 
-ResidualCheck make_residual_check(MPI_Comm comm, const Problem *problem, const int grid[axes]);
+ResidualCheck make_residual_check(MPI_Comm comm, const Problem* problem, const int grid[axes]);
 
 // An empty sum for the sweep that comes.
-ResidualSum begin_sum(const ResidualCheck *check);
+ResidualSum begin_sum(const ResidualCheck* check);
 
 // Starts MPI_Iallreduce of `sum`, which must be the last one begun. None may be in flight.
-void start_residual(ResidualCheck *check, const ResidualSum *sum, MpiClock *clock);
+void start_residual(ResidualCheck* check, const ResidualSum* sum, MpiClock* clock);
 
 // Waits for it; all ranks get the same bits.
-Residual finish_residual(ResidualCheck *check, MpiClock *clock);
+Residual finish_residual(ResidualCheck* check, MpiClock* clock);
 
-static inline void add_residual(ResidualSum *sum, double residual)
+static inline void add_residual(ResidualSum* sum, double residual)
 {
     const double size = residual < 0.0 ? -residual : residual;
     const double scaled = residual * sum->inverse_scale;
     double square = scaled * scaled;
-    if (!(square <= 2.0)) square = 2.0;
+    if (!(square <= 2.0))
+        square = 2.0;
     const double shifted = square * sum->unit;
     const int64_t high = (int64_t)shifted;
     sum->high += high;
     sum->low += (int64_t)((shifted - (double)high) * sum->unit);
-    if (!(size <= sum->largest)) sum->largest = size;
+    if (!(size <= sum->largest))
+        sum->largest = size;
 }
 
 #endif

@@ -8,8 +8,8 @@
 #include "sweep.h"
 
 typedef struct {
-    bool shown;       // on this rank
-    bool terminal;    // one line rewritten twice a second, else a new line every five
+    bool shown;     // on this rank
+    bool terminal;  // one line rewritten twice a second, else a new line every five
     double begin_s;
     double next_s;
     bool line_open;
@@ -23,11 +23,13 @@ static Progress make_progress(bool shown)
     return progress;
 }
 
-static void show_progress(Progress *progress, const Settings *settings, const Outcome *outcome)
+static void show_progress(Progress* progress, const Settings* settings, const Outcome* outcome)
 {
-    if (!progress->shown) return;
+    if (!progress->shown)
+        return;
     const double now_s = MPI_Wtime();
-    if (now_s < progress->next_s) return;
+    if (now_s < progress->next_s)
+        return;
     progress->next_s = now_s + (progress->terminal ? 0.5 : 5.0);
     progress->line_open = progress->terminal;
     fprintf(stderr, "%sjacobi3d: %.0f s, sweep %ld of at most %ld, residual %.2e of the first%s",
@@ -37,36 +39,39 @@ static void show_progress(Progress *progress, const Settings *settings, const Ou
     fflush(stderr);
 }
 
-static void end_progress(const Progress *progress)
+static void end_progress(const Progress* progress)
 {
-    if (progress->line_open) fprintf(stderr, "\n");
+    if (progress->line_open)
+        fprintf(stderr, "\n");
 }
 
-static void sweep(const Problem *problem, const Block *block, Field *field, Halo *halo,
-                  ResidualSum *sum, MpiClock *clock)
+static void sweep(const Problem* problem, const Block* block, Field* field, Halo* halo,
+                  ResidualSum* sum, MpiClock* clock)
 {
     Box shells[faces];
     const Box interior = peel_shells(block, shells);
     start_halo(halo, block, field, clock);
     sweep_box(problem, field, &interior, sum);
     finish_halo(halo, block, field, clock);
-    for (int face = 0; face < faces; ++face) sweep_box(problem, field, &shells[face], sum);
+    for (int face = 0; face < faces; ++face)
+        sweep_box(problem, field, &shells[face], sum);
     swap_iterates(field);
 }
 
 // Takes in the residual of an earlier iterate and tells whether to stop.
-static bool take_residual(const Settings *settings, ResidualCheck *check, MpiClock *clock,
-                          Outcome *outcome)
+static bool take_residual(const Settings* settings, ResidualCheck* check, MpiClock* clock,
+                          Outcome* outcome)
 {
     outcome->residual = finish_residual(check, clock);
-    if (outcome->residual_iteration == 0) outcome->first = outcome->residual;
+    if (outcome->residual_iteration == 0)
+        outcome->first = outcome->residual;
     outcome->converged = settings->tolerance > 0.0 &&
                          outcome->residual.norm <= settings->tolerance * outcome->first.norm;
     return outcome->converged;
 }
 
-Outcome solve(const Settings *settings, const Problem *problem, const Block *block, MPI_Comm comm,
-              Field *field, Halo *halo, bool show)
+Outcome solve(const Settings* settings, const Problem* problem, const Block* block, MPI_Comm comm,
+              Field* field, Halo* halo, bool show)
 {
     Outcome outcome = {0};
     MpiClock clock = {0};
@@ -77,14 +82,15 @@ Outcome solve(const Settings *settings, const Problem *problem, const Block *blo
     Progress progress = make_progress(show);
     while (outcome.iterations < settings->max_iterations) {
         const long iterate = outcome.iterations;
-        const bool is_checked = iterate % settings->check_interval == 0 ||
-                                iterate + 1 == settings->max_iterations;
+        const bool is_checked =
+            iterate % settings->check_interval == 0 || iterate + 1 == settings->max_iterations;
         ResidualSum sum = begin_sum(&check);
         sweep(problem, block, field, halo, is_checked ? &sum : NULL, &clock);
         ++outcome.iterations;
         if (in_flight) {
             in_flight = false;
-            if (take_residual(settings, &check, &clock, &outcome)) break;
+            if (take_residual(settings, &check, &clock, &outcome))
+                break;
             show_progress(&progress, settings, &outcome);
         }
         if (is_checked) {
@@ -93,7 +99,8 @@ Outcome solve(const Settings *settings, const Problem *problem, const Block *blo
             in_flight = true;
         }
     }
-    if (in_flight) take_residual(settings, &check, &clock, &outcome);
+    if (in_flight)
+        take_residual(settings, &check, &clock, &outcome);
     outcome.elapsed_s = MPI_Wtime() - begin_s;
     outcome.mpi_s = clock.inside_s;
     end_progress(&progress);

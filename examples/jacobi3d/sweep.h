@@ -8,6 +8,6 @@
 // One Jacobi step on the points of `box`: `next` from `now`. Adds the residual of `now` to `sum`
 // unless that is NULL. Every point is computed by the same operations in the same order whatever
 // box it lies in, so iterates do not depend on the split of the grid.
-void sweep_box(const Problem *problem, Field *field, const Box *box, ResidualSum *sum);
+void sweep_box(const Problem* problem, Field* field, const Box* box, ResidualSum* sum);
 
 #endif

@@ -16,12 +16,12 @@ extern "C" {
 
 /* Counts of the calling thread's rank since MPI_Init. */
 struct headway_counters {
-    uint64_t frames_posted;      /* messages and control frames handed to a lane */
+    uint64_t frames_posted; /* messages and control frames handed to a lane */
     uint64_t frames_received;
-    uint64_t retries;            /* posts that found a lane full */
+    uint64_t retries;             /* posts that found a lane full */
     uint64_t bytes_copied_across; /* received by one copy from another process */
-    uint64_t bytes_piped;        /* received by the pipelined double copy */
-    uint64_t parks;              /* sleeps on the futex */
+    uint64_t bytes_piped;         /* received by the pipelined double copy */
+    uint64_t parks;               /* sleeps on the futex */
 };
 
 /* Memory of the calling thread's rank in the node heap. */
@@ -40,13 +40,13 @@ struct headway_interface_1 {
      * every body calls MPI_Init and MPI_Finalize itself, all or none do. Returns the number of
      * bodies that did not return 0. The process must not be an MPI rank itself.
      */
-    int (*run_team)(int ranks, int (*body)(void *), void *argument);
+    int (*run_team)(int ranks, int (*body)(void*), void* argument);
 
     /* Fills `counters`; -1 where the calling thread's rank is not running. */
-    int (*read_counters)(struct headway_counters *counters);
+    int (*read_counters)(struct headway_counters* counters);
 
     /* Fills `memory`; -1 where the calling thread's rank is not running. */
-    int (*read_memory)(struct headway_memory *memory);
+    int (*read_memory)(struct headway_memory* memory);
 };
 
 #if defined(__GNUC__)

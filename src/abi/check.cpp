@@ -91,8 +91,7 @@ object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle
 {
     object::ErrorHandler* const predefined =
         object::predefined_error_handler(object::bits_of(handle));
-    return predefined != nullptr ? predefined
-                                 : find_any_time<object::ErrorHandler>(call, handle);
+    return predefined != nullptr ? predefined : find_any_time<object::ErrorHandler>(call, handle);
 }
 
 int refuse_communicator(Call& call, const char* name, MPI_Comm given)

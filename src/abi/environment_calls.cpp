@@ -48,8 +48,9 @@ int Init(Call& call, int* /*argc*/, char*** /*argv*/)
 int Init_thread(Call& call, int* /*argc*/, char*** /*argv*/, int required, int* provided)
 {
     if (!is_thread_level(required)) {
-        return call.fail(MPI_ERR_ARG, "required = %d is no thread level; use MPI_THREAD_SINGLE, "
-                                      "_FUNNELED, _SERIALIZED or _MULTIPLE",
+        return call.fail(MPI_ERR_ARG,
+                         "required = %d is no thread level; use MPI_THREAD_SINGLE, "
+                         "_FUNNELED, _SERIALIZED or _MULTIPLE",
                          required);
     }
     const int error = start(call, required);
@@ -65,8 +66,9 @@ int Finalize(Call& call)
     object::Rank& rank = rank_of(call);
     const int code = object::delete_attributes(rank.self->attributes(), MPI_COMM_SELF);
     if (code != MPI_SUCCESS) {
-        return call.fail(code, "the delete callback of an attribute of MPI_COMM_SELF answered %d; "
-                               "MPI goes on",
+        return call.fail(code,
+                         "the delete callback of an attribute of MPI_COMM_SELF answered %d; "
+                         "MPI goes on",
                          code);
     }
     object::finalize(rank);

@@ -16,10 +16,10 @@ using object::Group;
 int make_group(Call& call, std::vector<int> world_ranks, MPI_Group* newgroup)
 {
     object::Rank& rank = rank_of(call);
-    *newgroup = world_ranks.empty()
-                    ? MPI_GROUP_EMPTY
-                    : rank.pool().acquire<MPI_Group>(
-                          new Group(std::move(world_ranks), rank.world_rank));
+    *newgroup =
+        world_ranks.empty()
+            ? MPI_GROUP_EMPTY
+            : rank.pool().acquire<MPI_Group>(new Group(std::move(world_ranks), rank.world_rank));
     return MPI_SUCCESS;
 }
 
@@ -124,8 +124,7 @@ int Group_translate_ranks(Call& /*call*/, Group* group1, int n, const int ranks1
     for (int i = 0; i < n; ++i) {
         ranks2[i] = ranks1[i] == MPI_PROC_NULL
                         ? MPI_PROC_NULL
-                        : group2->find(
-                              group1->world_ranks()[static_cast<std::size_t>(ranks1[i])]);
+                        : group2->find(group1->world_ranks()[static_cast<std::size_t>(ranks1[i])]);
     }
     return MPI_SUCCESS;
 }
@@ -155,8 +154,7 @@ int Group_incl(Call& call, Group* group, int n, const int ranks[], MPI_Group* ne
 {
     Selection selection(call, *group);
     const int error = select_ranks(selection, n, ranks);
-    return error != MPI_SUCCESS ? error
-                                : make_group(call, std::move(selection).chosen(), newgroup);
+    return error != MPI_SUCCESS ? error : make_group(call, std::move(selection).chosen(), newgroup);
 }
 
 int Group_excl(Call& call, Group* group, int n, const int ranks[], MPI_Group* newgroup)
@@ -170,8 +168,7 @@ int Group_range_incl(Call& call, Group* group, int n, int ranges[][3], MPI_Group
 {
     Selection selection(call, *group);
     const int error = select_ranges(selection, n, ranges);
-    return error != MPI_SUCCESS ? error
-                                : make_group(call, std::move(selection).chosen(), newgroup);
+    return error != MPI_SUCCESS ? error : make_group(call, std::move(selection).chosen(), newgroup);
 }
 
 int Group_range_excl(Call& call, Group* group, int n, int ranges[][3], MPI_Group* newgroup)

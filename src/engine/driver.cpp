@@ -92,8 +92,7 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
     if (status == base::Status::done) [[likely]] {
         node_.rank_state(peer).ownership.notify_parked();
         count(rank_.counters.frames_posted);
-    }
-    else {
+    } else {
         count(rank_.counters.retries);
     }
     return status;
@@ -220,16 +219,13 @@ void Driver::fire(sync::Waiter* chain)
         sync::Waiter* const next = chain->next;
         if (chain->kind == sync::WaiterKind::thread) {
             sync::fire_thread(chain);
-        }
-        else if (chain->kind == sync::WaiterKind::joint) {
+        } else if (chain->kind == sync::WaiterKind::joint) {
             fire_joint(*this, chain);
-        }
-        else {
+        } else {
             Op* op = reinterpret_cast<Op*>(chain->payload);
             if (op->graph == nullptr) {
                 destroy_op(op);
-            }
-            else {
+            } else {
                 RankState* owner = op->owner;
                 owner->fired.push(&op->fired);
                 if (owner != &rank_) {

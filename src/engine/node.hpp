@@ -41,8 +41,8 @@ using UserReduction = bool (*)(Driver&, std::uint64_t user_op, const void* in, v
 /// Thread rule: written while the process initialises, read-only afterwards.
 class Node {
   public:
-    Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory, std::uint32_t process,
-         const config::Knobs& settings);
+    Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
+         std::uint32_t process, const config::Knobs& settings);
 
     memory::Allocator& allocator(std::uint32_t rank) { return heap->for_rank(rank); }
     RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }

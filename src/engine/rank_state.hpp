@@ -20,7 +20,7 @@ inline constexpr std::uint32_t ranks_per_node_max = 1024;
 struct PeerSlot {
     transport::shm::Lane* lane = nullptr;  ///< outbound; made with the first frame
     OpList waiting;                        ///< frames that found no room, in order
-    PeerSlot* next_waiting = nullptr;      ///< in RankState::peers_waiting while `waiting` is not empty
+    PeerSlot* next_waiting = nullptr;  ///< in RankState::peers_waiting while `waiting` is not empty
 };
 
 /// Counts of one rank, for tests and reports. Written by the executor, read by anyone, relaxed.
@@ -39,7 +39,7 @@ struct RankCounters {
 struct RankState {
     // The lines that peers write.
     alignas(64) sync::OwnershipWord ownership;
-    sync::MpscList fired;            ///< graph nodes whose op completed; taken by the executor
+    sync::MpscList fired;  ///< graph nodes whose op completed; taken by the executor
     // 1 while the rank holds as many eager messages without a receive as it may: senders offer
     // theirs instead. Written by the executor, read by senders with the ownership word, relaxed: a
     // sender that sees it late adds at most what fits its lane.
@@ -48,12 +48,12 @@ struct RankState {
 
     // The executor's own.
     alignas(64) transport::self::Loopback loopback;
-    PeerSlot* peers = nullptr;             ///< by node rank
-    PeerSlot* peers_waiting = nullptr;     ///< those with frames that wait for room
+    PeerSlot* peers = nullptr;                ///< by node rank
+    PeerSlot* peers_waiting = nullptr;        ///< those with frames that wait for room
     GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
-    void* protocol = nullptr;              ///< protocol::RankPart, in the heap too
-    std::uint32_t rank = 0;                ///< node rank
-    std::uint32_t process = 0;             ///< index of its process on the node
+    void* protocol = nullptr;                 ///< protocol::RankPart, in the heap too
+    std::uint32_t rank = 0;                   ///< node rank
+    std::uint32_t process = 0;                ///< index of its process on the node
 
     RankCounters counters;
 

@@ -241,8 +241,7 @@ bool sweep(Driver& driver, Condition condition)
 
 }  // namespace
 
-void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,
-                 std::int32_t needed)
+void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
 {
     std::optional<Bedding> bedding;
     Famine famine;

@@ -44,8 +44,8 @@ void* Allocator::allocate(std::size_t size_bytes) noexcept
         if (units > UINT32_MAX || size_bytes > SIZE_MAX - unit_bytes) {
             return nullptr;
         }
-        const std::uint32_t first = runs_->allocate(static_cast<std::uint32_t>(units),
-                                                    UnitKind::large, rank_, rule_);
+        const std::uint32_t first =
+            runs_->allocate(static_cast<std::uint32_t>(units), UnitKind::large, rank_, rule_);
         return first == 0 ? nullptr : runs_->address_of(first);
     }
     const std::uint32_t size_class = size_class_of(size_bytes);

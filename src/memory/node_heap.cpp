@@ -21,8 +21,8 @@ constexpr std::uint64_t heap_magic = 0x4865'6164'7761'7931;
 // The first fits ThreadSanitizer, the second AddressSanitizer; the others are for processes in
 // which something else lies there, and for several heaps in one process.
 constexpr std::uintptr_t candidates[NodeHeap::candidate_count] = {
-    0x10'0000'0000,   0x2000'0000'0000, 0x20'0000'0000,   0x2800'0000'0000,
-    0x30'0000'0000,   0x3000'0000'0000, 0x40'0000'0000,   0x4000'0000'0000,
+    0x10'0000'0000, 0x2000'0000'0000, 0x20'0000'0000, 0x2800'0000'0000,
+    0x30'0000'0000, 0x3000'0000'0000, 0x40'0000'0000, 0x4000'0000'0000,
 };
 
 // ThreadSanitizer ends the process if it maps memory at an address that it does not watch; it
@@ -131,8 +131,9 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     const std::uint64_t unit_count = size_bytes >> unit_shift;
     const std::uintptr_t address = candidate_address(options.candidate);
     if (address == 0 || !may_be_tried(address, size_bytes)) {
-        return base::Failure{"none of the addresses for the shared memory of the node is free in "
-                             "all its processes; ask for less shared memory"};
+        return base::Failure{
+            "none of the addresses for the shared memory of the node is free in "
+            "all its processes; ask for less shared memory"};
     }
     if (options.rank_count == 0 || first_unit >= unit_count || unit_count > UINT32_MAX) {
         return base::Failure{"a node heap of " + std::to_string(options.size_bytes) +
@@ -150,8 +151,9 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     const std::uint64_t start_bytes = table_offset + first_unit * sizeof(UnitInfo);
     if (options.kind == HeapKind::shm &&
         !platform::commit_range(file.value().fd(), 0, start_bytes)) {
-        return base::Failure{"/dev/shm is full; free some of it, give the container more "
-                             "(docker: --shm-size), or use the kind memfd"};
+        return base::Failure{
+            "/dev/shm is full; free some of it, give the container more "
+            "(docker: --shm-size), or use the kind memfd"};
     }
     auto mapping = platform::Mapping::map_at(file.value(), address);
     if (!mapping) {
@@ -173,15 +175,17 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     return heap;
 }
 
-base::Result<std::unique_ptr<NodeHeap>>
-NodeHeap::attach(const std::string& path, std::uintptr_t address, std::string_view version)
+base::Result<std::unique_ptr<NodeHeap>> NodeHeap::attach(const std::string& path,
+                                                         std::uintptr_t address,
+                                                         std::string_view version)
 {
     auto file = platform::SharedFile::open(path);
     if (!file) {
         return base::Failure{file.sentence()};
     }
     if (file.value().size_bytes() < unit_bytes) {
-        return base::Failure{path + " is not the shared memory of a node; the launcher's data are "
+        return base::Failure{path +
+                             " is not the shared memory of a node; the launcher's data are "
                              "damaged"};
     }
     auto mapping = platform::Mapping::map_at(file.value(), address);
@@ -193,12 +197,14 @@ NodeHeap::attach(const std::string& path, std::uintptr_t address, std::string_vi
     const Header* const head = heap->header();
     if (head->magic != heap_magic || head->address != address ||
         head->size_bytes != heap->size_bytes()) {
-        return base::Failure{path + " is not the shared memory of a node; the launcher's data are "
+        return base::Failure{path +
+                             " is not the shared memory of a node; the launcher's data are "
                              "damaged"};
     }
     if (head->version_hash != Header::hash(version)) {
-        return base::Failure{"the ranks of this node use different versions of the library; set "
-                             "the library path to one of them for all ranks"};
+        return base::Failure{
+            "the ranks of this node use different versions of the library; set "
+            "the library path to one of them for all ranks"};
     }
     heap->make_allocators();
     return heap;

@@ -29,9 +29,9 @@ struct HeapOptions {
 };
 
 struct HeapStatistics {
-    std::uint64_t slab_bytes_in_use;   ///< blocks up to 32 KiB, all ranks
-    std::uint64_t bytes_reserved;      ///< 64 KiB units taken by slabs and large blocks
-    std::uint64_t bytes_reserved_high; ///< the most there ever was
+    std::uint64_t slab_bytes_in_use;    ///< blocks up to 32 KiB, all ranks
+    std::uint64_t bytes_reserved;       ///< 64 KiB units taken by slabs and large blocks
+    std::uint64_t bytes_reserved_high;  ///< the most there ever was
 };
 
 /// The memory that all processes of a node map at one address, home of all progress state.
@@ -58,8 +58,9 @@ class NodeHeap {
 
     /// Maps a heap made by another process. Failures: as create(), and a file that cannot be
     /// opened, is no heap, or is of another version.
-    static base::Result<std::unique_ptr<NodeHeap>>
-    attach(const std::string& path, std::uintptr_t address, std::string_view version);
+    static base::Result<std::unique_ptr<NodeHeap>> attach(const std::string& path,
+                                                          std::uintptr_t address,
+                                                          std::string_view version);
 
     NodeHeap(const NodeHeap&) = delete;
     NodeHeap& operator=(const NodeHeap&) = delete;

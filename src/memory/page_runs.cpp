@@ -124,8 +124,8 @@ bool PageRuns::commit_up_to(std::uint32_t unit, const CommitRule& rule) noexcept
         return true;
     }
     const auto commit = [&](std::uint32_t upto) {
-        const auto table_offset = static_cast<std::uint64_t>(
-            reinterpret_cast<std::byte*>(table_ + committed_) - base_);
+        const auto table_offset =
+            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(table_ + committed_) - base_);
         const std::uint64_t count = upto - committed_;
         return platform::commit_range(rule.fd, table_offset, count * sizeof(UnitInfo)) &&
                platform::commit_range(rule.fd, std::uint64_t{committed_} << unit_shift,
@@ -174,8 +174,8 @@ void PageRuns::unlink_free_run(std::uint32_t first) noexcept
 void PageRuns::count_use(std::int64_t units) noexcept
 {
     // Relaxed: written under the lock only, read for statistics.
-    const std::uint64_t now = units_in_use_.load(std::memory_order_relaxed) +
-                              static_cast<std::uint64_t>(units);
+    const std::uint64_t now =
+        units_in_use_.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(units);
     units_in_use_.store(now, std::memory_order_relaxed);
     if (now > units_in_use_high_.load(std::memory_order_relaxed)) {
         units_in_use_high_.store(now, std::memory_order_relaxed);

@@ -26,10 +26,10 @@ enum class UnitKind : std::uint8_t {
 /// run_units and owner at allocation; the owner of a slab writes the rest of its first entry. Who
 /// frees a block reads kind, head and owner, which do not change while the block is in use.
 struct UnitInfo {
-    void* free_list;          ///< slab: freed blocks, linked by their first word
-    std::uint32_t fresh;      ///< slab: blocks handed out at least once
-    std::uint32_t used;       ///< slab: blocks in use (or in the inbound list)
-    std::uint32_t previous;   ///< neighbour in the list this is in, 0 none
+    void* free_list;         ///< slab: freed blocks, linked by their first word
+    std::uint32_t fresh;     ///< slab: blocks handed out at least once
+    std::uint32_t used;      ///< slab: blocks in use (or in the inbound list)
+    std::uint32_t previous;  ///< neighbour in the list this is in, 0 none
     std::uint32_t next;
     std::uint32_t head;       ///< first unit of the run
     std::uint32_t run_units;  ///< on the first unit
@@ -42,8 +42,8 @@ static_assert(sizeof(UnitInfo) == 64);
 
 /// What a process needs to give memory to the region before it is touched; private to the process.
 struct CommitRule {
-    int fd;               ///< the region's file
-    bool must_commit;     ///< a file system that can be full lies behind it
+    int fd;            ///< the region's file
+    bool must_commit;  ///< a file system that can be full lies behind it
 };
 
 /// Lies in the region. Thread rule: any rank of any process; who is a rank index and must be true,

@@ -21,10 +21,14 @@ constexpr ElementKind integer_kind()
 {
     constexpr bool is_signed = static_cast<T>(-1) < static_cast<T>(0);
     switch (sizeof(T)) {
-    case 1: return is_signed ? ElementKind::int8 : ElementKind::uint8;
-    case 2: return is_signed ? ElementKind::int16 : ElementKind::uint16;
-    case 4: return is_signed ? ElementKind::int32 : ElementKind::uint32;
-    default: return is_signed ? ElementKind::int64 : ElementKind::uint64;
+        case 1:
+            return is_signed ? ElementKind::int8 : ElementKind::uint8;
+        case 2:
+            return is_signed ? ElementKind::int16 : ElementKind::uint16;
+        case 4:
+            return is_signed ? ElementKind::int32 : ElementKind::uint32;
+        default:
+            return is_signed ? ElementKind::int64 : ElementKind::uint64;
     }
 }
 

@@ -8,8 +8,8 @@
 
 namespace headway::object {
 
-/// A predefined datatype. Pairs (MPI_DOUBLE_INT and kin) lie in memory as C structs, with gaps where
-/// those have them; on the wire an element is size_bytes.
+/// A predefined datatype. Pairs (MPI_DOUBLE_INT and kin) lie in memory as C structs, with gaps
+/// where those have them; on the wire an element is size_bytes.
 struct Datatype {
     std::uint16_t size_bytes = 0;    ///< bytes of data in an element; 0: no such type here
     std::uint16_t extent_bytes = 0;  ///< from one element of an array to the next

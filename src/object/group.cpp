@@ -20,8 +20,8 @@ Group::Group(std::vector<int> world_ranks, int own_world_rank)
 
 int Group::find(int world_rank) const noexcept
 {
-    const auto found = std::lower_bound(places_.begin(), places_.end(),
-                                        std::pair<int, int>(world_rank, 0));
+    const auto found =
+        std::lower_bound(places_.begin(), places_.end(), std::pair<int, int>(world_rank, 0));
     return found != places_.end() && found->first == world_rank ? found->second : MPI_UNDEFINED;
 }
 
@@ -66,9 +66,8 @@ int compare(const Group& first, const Group& second)
     if (std::ranges::equal(first.world_ranks(), second.world_ranks())) {
         return MPI_IDENT;
     }
-    const bool same_members = std::ranges::all_of(first.world_ranks(), [&](int member) {
-        return second.find(member) != MPI_UNDEFINED;
-    });
+    const bool same_members = std::ranges::all_of(
+        first.world_ranks(), [&](int member) { return second.find(member) != MPI_UNDEFINED; });
     return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 

@@ -71,8 +71,9 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
     if (process_handles() == nullptr) {
-        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
-                             "virtual memory (ulimit -v)"};
+        return base::Failure{
+            "cannot reserve 1 GiB of addresses for handles; raise the limit on "
+            "virtual memory (ulimit -v)"};
     }
     for (int i = 0; i < ranks_here; ++i) {
         process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
@@ -89,8 +90,9 @@ base::Outcome Process::check_one_node()
     const std::vector<int>& nodes = map.value();
     const bool is_one = std::ranges::all_of(nodes, [&](int node) { return node == nodes.front(); });
     if (!is_one) {
-        return base::Failure{"the launcher placed the ranks on several nodes, but this version of "
-                             "Headway has no network transport; start all ranks on one node"};
+        return base::Failure{
+            "the launcher placed the ranks on several nodes, but this version of "
+            "Headway has no network transport; start all ranks on one node"};
     }
     return base::Done{};
 }
@@ -131,10 +133,11 @@ base::Outcome Process::create_heap()
     options.rank_count = static_cast<std::uint32_t>(rank_count());
     options.version = library_version;
     const std::string name =
-        "headway-" + (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
+        "headway-" +
+        (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
     options.name = name;
     options.kind = knobs_.node_heap == config::NodeHeapChoice::shm ? memory::HeapKind::shm
-                                                             : memory::HeapKind::memfd;
+                                                                   : memory::HeapKind::memfd;
     const std::uint32_t free_addresses = memory::NodeHeap::candidate_mask(options.size_bytes);
     options.candidate = static_cast<unsigned>(std::countr_zero(free_addresses));
     auto heap = memory::NodeHeap::create(options);
@@ -147,16 +150,18 @@ base::Outcome Process::create_heap()
     }
     auto* directory = heap.value()->for_rank(0).make<engine::Directory>();
     if (directory == nullptr) {
-        return base::Failure{"the node heap is too small for its directory; raise "
-                             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+        return base::Failure{
+            "the node heap is too small for its directory; raise "
+            "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
     directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
     directory->rank_count = options.rank_count;
     heap.value()->set_root(directory_root, directory);
     heap.value()->announce_ready();
     if (boot_->process_count() > 1) {
-        const std::string value = platform::host_name() + ";" + std::to_string(heap.value()->address()) +
-                                  ";" + heap.value()->path();
+        const std::string value = platform::host_name() + ";" +
+                                  std::to_string(heap.value()->address()) + ";" +
+                                  heap.value()->path();
         if (auto put = boot_->put(heap_key, value); !put) {
             return put;
         }
@@ -175,12 +180,14 @@ base::Outcome Process::attach_heap()
     const std::size_t second = value.find(';', first + 1);
     if (first == std::string::npos || second == std::string::npos) {
         return base::Failure{"the launcher handed over a node heap that makes no sense ('" +
-                             value.substr(0, 80) + "'); is every rank of the job the same program "
+                             value.substr(0, 80) +
+                             "'); is every rank of the job the same program "
                              "with the same Headway?"};
     }
     if (value.substr(0, first) != platform::host_name()) {
         return base::Failure{"this rank runs on '" + platform::host_name() + "', rank 0 on '" +
-                             value.substr(0, first) + "', but this version of Headway has no "
+                             value.substr(0, first) +
+                             "', but this version of Headway has no "
                              "network transport; start all ranks on one node"};
     }
     const auto address = static_cast<std::uintptr_t>(
@@ -200,12 +207,12 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
     auto* directory = static_cast<engine::Directory*>(heap->root(directory_root));
     if (directory == nullptr ||
         directory->process_count != static_cast<std::uint32_t>(boot_->process_count())) {
-        return base::Failure{"the node heap belongs to a job of another size; end left-over jobs "
-                             "and start again"};
+        return base::Failure{
+            "the node heap belongs to a job of another size; end left-over jobs "
+            "and start again"};
     }
-    node_ = std::make_unique<engine::Node>(std::move(heap), *directory,
-                                           static_cast<std::uint32_t>(boot_->process_index()),
-                                           knobs_);
+    node_ = std::make_unique<engine::Node>(
+        std::move(heap), *directory, static_cast<std::uint32_t>(boot_->process_index()), knobs_);
     protocol::register_protocols(*node_);
     node_->user_reduction = &run_user_reduction;
     return base::Done{};
@@ -217,8 +224,9 @@ base::Outcome Process::meet_all()
     for (int i = 0; i < ranks_here_; ++i) {
         if (engine::create_rank_state(*node_, static_cast<std::uint32_t>(first_rank() + i)) ==
             nullptr) {
-            return base::Failure{"the node heap has no room for the state of all ranks; raise "
-                                 "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+            return base::Failure{
+                "the node heap has no room for the state of all ranks; raise "
+                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
         }
     }
     const auto identity = node_->peer_memory.own_identity();

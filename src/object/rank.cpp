@@ -25,14 +25,14 @@ constexpr std::size_t contexts_resting = 16;
 const char* name_of_level(int thread_level)
 {
     switch (thread_level) {
-    case MPI_THREAD_SINGLE:
-        return "MPI_THREAD_SINGLE";
-    case MPI_THREAD_FUNNELED:
-        return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-        return "MPI_THREAD_SERIALIZED";
-    default:
-        return "MPI_THREAD_MULTIPLE";
+        case MPI_THREAD_SINGLE:
+            return "MPI_THREAD_SINGLE";
+        case MPI_THREAD_FUNNELED:
+            return "MPI_THREAD_FUNNELED";
+        case MPI_THREAD_SERIALIZED:
+            return "MPI_THREAD_SERIALIZED";
+        default:
+            return "MPI_THREAD_MULTIPLE";
     }
 }
 
@@ -46,8 +46,7 @@ Rank::Rank(Process& process, int rank) : process_(process)
     if (process.ranks_here() > 1) {
         own_any_time_ = std::make_unique<AnyTimePart>(*handles);
         any_time_ = own_any_time_.get();
-    }
-    else {
+    } else {
         any_time_ = &process_any_time();
     }
 }
@@ -67,8 +66,9 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     pool_ = std::make_unique<HandlePool>(
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);
     if (!protocol::create_rank_part(*driver_)) {
-        return base::Failure{"the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
-                             "the size of /dev/shm"};
+        return base::Failure{
+            "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
+            "the size of /dev/shm"};
     }
     // Peers may have sent since the node was joined; the frames wait in their lanes.
     (void)state.ownership.enter();
@@ -91,22 +91,22 @@ const int* Rank::predefined_attribute(int keyval) const noexcept
     static constexpr int every_rank = MPI_ANY_SOURCE;
     static constexpr int yes = 1;
     switch (keyval) {
-    case MPI_TAG_UB:
-        return &tag_upper_bound;
-    case MPI_HOST:
-        return &no_host;
-    case MPI_IO:
-        return &every_rank;
-    case MPI_WTIME_IS_GLOBAL:
-        // All ranks read the clock of one machine.
-        return &yes;
-    case MPI_UNIVERSE_SIZE:
-        return &universe_size_;
-    case MPI_LASTUSEDCODE:
-        return &any_time_->error_codes.last_used();
-    default:
-        // MPI_APPNUM: launchers of one program do not number it.
-        return nullptr;
+        case MPI_TAG_UB:
+            return &tag_upper_bound;
+        case MPI_HOST:
+            return &no_host;
+        case MPI_IO:
+            return &every_rank;
+        case MPI_WTIME_IS_GLOBAL:
+            // All ranks read the clock of one machine.
+            return &yes;
+        case MPI_UNIVERSE_SIZE:
+            return &universe_size_;
+        case MPI_LASTUSEDCODE:
+            return &any_time_->error_codes.last_used();
+        default:
+            // MPI_APPNUM: launchers of one program do not number it.
+            return nullptr;
     }
 }
 
@@ -119,8 +119,9 @@ base::Outcome Rank::make_predefined()
     self = Communicator::create(*this, self_context, {world_rank}, fatal, MPI_COMM_SELF);
     done_op_ = driver_->create_op(engine::OpKind::send);
     if (world == nullptr || self == nullptr || done_op_ == nullptr) {
-        return base::Failure{"the node heap has no room for MPI_COMM_WORLD; raise "
-                             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+        return base::Failure{
+            "the node heap has no room for MPI_COMM_WORLD; raise "
+            "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
     driver_->complete(done_op_);
     world->set_name("MPI_COMM_WORLD");

@@ -65,8 +65,9 @@ void flush_buffers(Rank& rank)
     for (SendBuffer* buffer : {rank.send_buffer().get(), rank.world->send_buffer().get(),
                                rank.self->send_buffer().get()}) {
         if (buffer != nullptr && !buffer->flush(rank)) {
-            platform::fatal(rank.world_rank, "MPI_Finalize: the node heap is exhausted; raise "
-                                             "HEADWAY_HEAP_SIZE");
+            platform::fatal(rank.world_rank,
+                            "MPI_Finalize: the node heap is exhausted; raise "
+                            "HEADWAY_HEAP_SIZE");
         }
     }
 }
@@ -76,14 +77,14 @@ void wait_for_everyone(Rank& rank)
     flush_buffers(rank);
     engine::Op* barrier = start_barrier(rank, *rank.world);
     if (barrier == nullptr) {
-        platform::fatal(rank.world_rank, "MPI_Finalize: the node heap is exhausted; raise "
-                                         "HEADWAY_HEAP_SIZE");
+        platform::fatal(rank.world_rank,
+                        "MPI_Finalize: the node heap is exhausted; raise "
+                        "HEADWAY_HEAP_SIZE");
     }
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
     // Sends whose requests were freed may still wait for room.
-    engine::wait_until(rank.driver(),
-                       [&] { return protocol::is_quiet(rank.driver().rank()); });
+    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
 }
 
 }  // namespace

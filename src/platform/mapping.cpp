@@ -32,12 +32,12 @@ std::string in_mib(std::uint64_t size_bytes)
     return std::to_string(size_bytes >> 20) + " MiB";
 }
 
-void* map_exactly_at(std::uintptr_t address, std::uint64_t size_bytes, int protection,
-                        int flags, int fd) noexcept
+void* map_exactly_at(std::uintptr_t address, std::uint64_t size_bytes, int protection, int flags,
+                     int fd) noexcept
 {
     void* const wanted = reinterpret_cast<void*>(address);
-    void* const got = ::mmap(wanted, size_bytes, protection,
-                             flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE, fd, 0);
+    void* const got =
+        ::mmap(wanted, size_bytes, protection, flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE, fd, 0);
     if (got != MAP_FAILED && got != wanted) {
         // Kernels before 4.17 do not know MAP_FIXED_NOREPLACE and take the address as a hint.
         ::munmap(got, size_bytes);
@@ -87,7 +87,8 @@ base::Outcome SharedFile::resize(std::uint64_t size_bytes)
     if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < size_bytes) {
         return base::Failure{"the limit on file sizes (ulimit -f) is below the " +
-                             in_mib(size_bytes) + " of shared memory asked for; raise it, or ask "
+                             in_mib(size_bytes) +
+                             " of shared memory asked for; raise it, or ask "
                              "for less"};
     }
     if (::ftruncate(fd_, static_cast<off_t>(size_bytes)) != 0) {
@@ -98,8 +99,7 @@ base::Outcome SharedFile::resize(std::uint64_t size_bytes)
     return base::Done{};
 }
 
-base::Result<SharedFile> SharedFile::create_memfd(const std::string& name,
-                                                  std::uint64_t size_bytes)
+base::Result<SharedFile> SharedFile::create_memfd(const std::string& name, std::uint64_t size_bytes)
 {
     SharedFile file;
     file.fd_ = ::memfd_create(name.c_str(), MFD_CLOEXEC);
@@ -137,12 +137,14 @@ base::Result<SharedFile> SharedFile::open(const std::string& path)
     file.fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file.fd_ < 0) {
         return base::Failure{"the shared memory " + path + " of this node cannot be opened (" +
-                             reason() + "); all ranks of a node must run as one user, in one pid "
+                             reason() +
+                             "); all ranks of a node must run as one user, in one pid "
                              "namespace for the kind memfd and with one /dev/shm for the kind shm"};
     }
     struct stat info{};
     if (::fstat(file.fd_, &info) != 0 || info.st_size <= 0) {
-        return base::Failure{"the shared memory " + path + " of this node is empty; the process "
+        return base::Failure{"the shared memory " + path +
+                             " of this node is empty; the process "
                              "that made it has probably failed"};
     }
     file.size_bytes_ = static_cast<std::uint64_t>(info.st_size);
@@ -179,8 +181,8 @@ Mapping::~Mapping()
 
 bool Mapping::is_free_at(std::uintptr_t address, std::uint64_t size_bytes) noexcept
 {
-    void* const got = map_exactly_at(address, size_bytes, PROT_NONE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    void* const got =
+        map_exactly_at(address, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (got == MAP_FAILED) {
         return false;
     }
@@ -190,8 +192,8 @@ bool Mapping::is_free_at(std::uintptr_t address, std::uint64_t size_bytes) noexc
 
 base::Result<Mapping> Mapping::map_at(const SharedFile& file, std::uintptr_t address)
 {
-    void* const got = map_exactly_at(address, file.size_bytes(), PROT_READ | PROT_WRITE,
-                                        MAP_SHARED, file.fd());
+    void* const got =
+        map_exactly_at(address, file.size_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd());
     if (got != MAP_FAILED) {
         Mapping mapping;
         mapping.base_ = got;
@@ -199,12 +201,14 @@ base::Result<Mapping> Mapping::map_at(const SharedFile& file, std::uintptr_t add
         return mapping;
     }
     if (errno == EEXIST || errno == EINVAL) {
-        return base::Failure{"the address " + in_hex(address) + " for the shared memory of the "
+        return base::Failure{"the address " + in_hex(address) +
+                             " for the shared memory of the "
                              "node is taken in this process; another library maps memory there: "
                              "load it later, or ask for less shared memory"};
     }
     return base::Failure{"the system refuses to map " + in_mib(file.size_bytes()) +
-                         " of shared memory (" + reason() + "); raise the limit on address space "
+                         " of shared memory (" + reason() +
+                         "); raise the limit on address space "
                          "(ulimit -v), or ask for less"};
 }
 

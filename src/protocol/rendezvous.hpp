@@ -15,8 +15,7 @@ void pull(engine::Driver& driver, engine::Op* receive, const transport::FrameHea
           const Offer& offer);
 
 /// Handler of pipe_open: the receiver of one of this rank's offers asks for a pipe.
-void take_pipe_opening(engine::Driver& driver, const transport::Frame& frame,
-                       std::uint32_t sender);
+void take_pipe_opening(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
 /// Poller: fills and drains the rank's pipes; the number of chunks moved.
 int move_pipes(engine::Driver& driver);

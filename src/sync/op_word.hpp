@@ -26,7 +26,7 @@ struct BasicWaiter {
     using Slot = BasicThreadSlot<Atomics>;
 
     typename Atomics::template Plain<BasicWaiter*> next{};
-    Slot* slot = nullptr;  ///< kind thread
+    Slot* slot = nullptr;       ///< kind thread
     std::uint64_t payload = 0;  ///< other kinds: address in the node heap, or a cookie
     std::uint32_t index = 0;    ///< place of the op in the waiter's array, or a threshold
     WaiterKind kind = WaiterKind::thread;
@@ -120,8 +120,7 @@ class BasicOpWord {
             // (2) release, pairs with (3) and (5): the waiters are visible to who takes them;
             // acquire, pairs with (3): on failure, as (6).
             if (word_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(newest),
-                                            std::memory_order_acq_rel,
-                                            std::memory_order_acquire)) {
+                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
                 return AttachResult::attached;
             }
         }

@@ -82,8 +82,7 @@ class BasicOwnershipWord {
         while (state_of(seen) == free_state) {
             // (3) acquire, pairs with (2), (4) and (5).
             if (word_.compare_exchange_weak(seen, held_state | who << holder_shift,
-                                            std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_acquire, std::memory_order_relaxed)) {
                 return true;
             }
         }
@@ -101,8 +100,7 @@ class BasicOwnershipWord {
             const bool owner_waits = (seen & parked_bit) != 0;
             // (4) release, pairs with (1), (3) and (6); acquire, pairs with (5) as in (2).
             if (word_.compare_exchange_weak(seen, owner_waits ? owned_state : free_state,
-                                            std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
                 if (owner_waits) {
                     Atomics::wake(word_);
                     return false;
@@ -166,8 +164,7 @@ class BasicOwnershipWord {
         std::uint32_t expected = owned_state;
         // Relaxed: (10) orders it before the poll that follows.
         if (!word_.compare_exchange_strong(expected, owned_state | parked_bit,
-                                           std::memory_order_relaxed,
-                                           std::memory_order_relaxed)) {
+                                           std::memory_order_relaxed, std::memory_order_relaxed)) {
             answer_bell();
             return false;
         }

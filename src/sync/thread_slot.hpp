@@ -96,8 +96,8 @@ class BasicThreadSlot {
     /// Waits until nobody can touch the slot and its waiters any more. A completer is between its
     /// exchange and its last touch, so this is short, unless it was killed there: false at
     /// `deadline`.
-    [[nodiscard]] bool
-    drain_pins(platform::Deadline deadline = platform::Deadline::never()) const noexcept
+    [[nodiscard]] bool drain_pins(
+        platform::Deadline deadline = platform::Deadline::never()) const noexcept
     {
         for (unsigned attempt = 0; has_pins(); ++attempt) {
             if (deadline.has_passed()) {
@@ -115,8 +115,7 @@ class BasicThreadSlot {
         std::uint32_t expected = awake;
         // (4) acq_rel, pairs with (3); acquire on failure for what the signaller published.
         return state_.compare_exchange_strong(expected, static_cast<std::uint32_t>(bed),
-                                              std::memory_order_acq_rel,
-                                              std::memory_order_acquire);
+                                              std::memory_order_acq_rel, std::memory_order_acquire);
     }
 
     /// Sleeps in the own slot until a signal (true) or `deadline`. Requires prepare_sleep.
@@ -124,8 +123,7 @@ class BasicThreadSlot {
     {
         // (7) acquire, pairs with (3).
         while (state_.load(std::memory_order_acquire) == in_own_slot) {
-            if (Atomics::wait_on(state_, in_own_slot, deadline) ==
-                platform::FutexWait::timed_out) {
+            if (Atomics::wait_on(state_, in_own_slot, deadline) == platform::FutexWait::timed_out) {
                 return state_.load(std::memory_order_acquire) != in_own_slot;  // as (7)
             }
         }

@@ -223,7 +223,8 @@ TEST_F(EntriesTest, a_user_handler_may_throw)
     };
     MPI_Datatype type = MPI_DATATYPE_NULL;
     EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_NULL); }), MPI_ERR_COMM);
-    EXPECT_EQ(thrown_by([&] { return MPI_Type_contiguous(1, MPI_INT, &type); }), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(thrown_by([&] { return MPI_Type_contiguous(1, MPI_INT, &type); }),
+              MPI_ERR_UNSUPPORTED_OPERATION);
     stand_in_.answer = MPI_ERR_OTHER;
     EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_WORLD); }), MPI_ERR_OTHER);
 }
@@ -240,11 +241,10 @@ TEST_F(EntriesTest, what_is_not_built_fails_through_the_right_door)
 {
     MPI_Comm made = MPI_COMM_NULL;
     MPI_File file = MPI_FILE_NULL;
-    refused(MPI_ERR_UNSUPPORTED_OPERATION,
-            [&] {
-                MPI_Request request = MPI_REQUEST_NULL;
-                return MPI_Bsend_init(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
-            });
+    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] {
+        MPI_Request request = MPI_REQUEST_NULL;
+        return MPI_Bsend_init(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+    });
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Intercomm_merge(made, 0, &made); });
     refused(MPI_ERR_UNSUPPORTED_OPERATION,
             [&] { return MPI_Intercomm_merge(MPI_COMM_WORLD, 0, nullptr); });

@@ -69,7 +69,7 @@ def good(function: Function, arg: Arg) -> str:
     if arg.is_array:
         return ARRAYS[arg.kind]
     # The size of a buffer in bytes is a count by its type, but no number of elements.
-    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
+    if (arg.kind == "length" and arg.direction == "in") or (arg.kind == "count" and name == "size"):
         of_ranks = any(other.kind in RANK_KINDS and other.array == arg.name
                        for other in function.args)
         return "0" if of_ranks else "1"
@@ -99,7 +99,7 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
             cases.append(({name: array}, error))
         return cases
     # The size of a buffer in bytes is a count by its type, but no number of elements.
-    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
+    if (arg.kind == "length" and arg.direction == "in") or (arg.kind == "count" and name == "size"):
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]

@@ -216,8 +216,8 @@ TYPED_TEST(TransportTest, SaysRetryWhenFullAndChangesNothing)
     auto& endpoint = this->link.endpoint;
     const std::size_t longest = TypeParam::Endpoint::frame_bytes_max();
     std::uint32_t first = 0;
-    for (const std::size_t bytes : {std::size_t{0}, inline_bytes_max, inline_bytes_max + 1,
-                                    std::size_t{1000}, longest}) {
+    for (const std::size_t bytes :
+         {std::size_t{0}, inline_bytes_max, inline_bytes_max + 1, std::size_t{1000}, longest}) {
         const std::uint32_t end = this->fill(bytes, first);
         ASSERT_GE(end - first, 3U) << "room for " << bytes;
         for (int attempt = 0; attempt < 3; ++attempt) {
@@ -285,8 +285,7 @@ TYPED_TEST(TransportTest, BehavesLikeAQueue)
                 if (status == Status::done) {
                     model.push_back(sent);
                 }
-            }
-            else if (!model.empty()) {
+            } else if (!model.empty()) {
                 ASSERT_NO_FATAL_FAILURE(take(endpoint, model.front()));
                 model.pop_front();
             }

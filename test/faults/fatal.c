@@ -6,27 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void wait_for_ever(void) {
+static void wait_for_ever(void)
+{
     int value;
     MPI_Recv(&value, 1, MPI_INT, 0, 4711, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
-static void fail_inside(const char *name, int size) {
+static void fail_inside(const char* name, int size)
+{
     int value = 0, other[2] = {0, 0};
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request request;
-    if (strcmp(name, "rank") == 0) MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
-    if (strcmp(name, "comm") == 0) MPI_Barrier(MPI_COMM_NULL);
-    if (strcmp(name, "count") == 0) MPI_Bcast(&value, -1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (strcmp(name, "type") == 0) MPI_Isend(&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD,
-                                             &request);
-    if (strcmp(name, "tag") == 0) MPI_Recv(&value, 1, MPI_INT, 0, -9, MPI_COMM_WORLD,
-                                           MPI_STATUS_IGNORE);
-    if (strcmp(name, "root") == 0) MPI_Reduce(&value, other, 1, MPI_INT, MPI_SUM, size,
-                                              MPI_COMM_WORLD);
-    if (strcmp(name, "op") == 0) MPI_Allreduce(&value, other, 1, MPI_INT, MPI_OP_NULL,
-                                               MPI_COMM_WORLD);
-    if (strcmp(name, "free") == 0) MPI_Comm_free(&comm);
+    if (strcmp(name, "rank") == 0)
+        MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "comm") == 0)
+        MPI_Barrier(MPI_COMM_NULL);
+    if (strcmp(name, "count") == 0)
+        MPI_Bcast(&value, -1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "type") == 0)
+        MPI_Isend(&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD, &request);
+    if (strcmp(name, "tag") == 0)
+        MPI_Recv(&value, 1, MPI_INT, 0, -9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(name, "root") == 0)
+        MPI_Reduce(&value, other, 1, MPI_INT, MPI_SUM, size, MPI_COMM_WORLD);
+    if (strcmp(name, "op") == 0)
+        MPI_Allreduce(&value, other, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD);
+    if (strcmp(name, "free") == 0)
+        MPI_Comm_free(&comm);
     if (strcmp(name, "truncate") == 0) {
         int me = 0;
         MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -41,15 +47,17 @@ static void fail_inside(const char *name, int size) {
         MPI_Session session;
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
     }
-    if (strcmp(name, "keyval") == 0) MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value);
+    if (strcmp(name, "keyval") == 0)
+        MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value);
     if (strcmp(name, "unbuilt") == 0) {
         MPI_Win window;
         MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
     }
 }
 
-int main(int count, char **arguments) {
-    const char *name = count > 1 ? arguments[1] : "";
+int main(int count, char** arguments)
+{
+    const char* name = count > 1 ? arguments[1] : "";
     int rank = 0, size = 0, value = 0;
     if (strcmp(name, "before") == 0) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -5,7 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-int main(void) {
+int main(void)
+{
     char out = 1, in = 0;
     struct iovec to = {&in, 1}, from = {&out, 1};
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == EPERM ? 0 : 1;

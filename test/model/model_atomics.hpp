@@ -50,16 +50,16 @@ constexpr rl::memory_order order_of(std::memory_order order)
 {
     constexpr bool keeps_release = weakening != Weakening::no_release;
     switch (order) {
-    case std::memory_order_relaxed:
-        return rl::mo_relaxed;
-    case std::memory_order_release:
-        return keeps_release ? rl::mo_release : rl::mo_relaxed;
-    case std::memory_order_acq_rel:
-        return keeps_release ? rl::mo_acq_rel : rl::mo_acquire;
-    case std::memory_order_seq_cst:
-        return rl::mo_seq_cst;
-    default:
-        return rl::mo_acquire;
+        case std::memory_order_relaxed:
+            return rl::mo_relaxed;
+        case std::memory_order_release:
+            return keeps_release ? rl::mo_release : rl::mo_relaxed;
+        case std::memory_order_acq_rel:
+            return keeps_release ? rl::mo_acq_rel : rl::mo_acquire;
+        case std::memory_order_seq_cst:
+            return rl::mo_seq_cst;
+        default:
+            return rl::mo_acquire;
     }
 }
 
@@ -200,8 +200,8 @@ inline void require(bool condition, const char* sentence,
 /// How much of the interleavings is searched.
 struct Search {
     enum class Kind { every, bounded, random } kind = Kind::every;
-    unsigned context_bound = 0;      ///< bounded: switches away from a runnable thread
-    unsigned long iterations = 0;    ///< random
+    unsigned context_bound = 0;    ///< bounded: switches away from a runnable thread
+    unsigned long iterations = 0;  ///< random
 };
 
 template <typename Test>

@@ -31,7 +31,7 @@
 enum { check_skipped = 77, check_printed_max = 20, check_guard_bytes = 32 };
 
 struct check {
-    const char *program;
+    const char* program;
     int rank;
     int size;
     long checks;
@@ -42,21 +42,24 @@ struct check {
     int lenient;
 };
 
-static inline int check_is_set(const char *name) {
-    const char *text = getenv(name);
+static inline int check_is_set(const char* name)
+{
+    const char* text = getenv(name);
     return text != NULL && strcmp(text, "1") == 0;
 }
 
-static inline struct check check_start(const char *program) {
-    struct check t = {program, -1, 0, 0, 0, check_is_set("CHECK_SKIP_GARBAGE"),
-                      check_is_set("CHECK_LENIENT")};
+static inline struct check check_start(const char* program)
+{
+    struct check t = {
+        program, -1, 0, 0, 0, check_is_set("CHECK_SKIP_GARBAGE"), check_is_set("CHECK_LENIENT")};
     MPI_Comm_rank(MPI_COMM_WORLD, &t.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &t.size);
     return t;
 }
 
-static inline void check_failed(struct check *t, const char *file, int line, const char *what,
-                                long long got, long long want) {
+static inline void check_failed(struct check* t, const char* file, int line, const char* what,
+                                long long got, long long want)
+{
     ++t->failures;
     if (t->failures <= check_printed_max) {
         fprintf(stderr, "%s:%d: rank %d: %s: got %lld (0x%llx), expected %lld\n", file, line,
@@ -64,32 +67,36 @@ static inline void check_failed(struct check *t, const char *file, int line, con
     }
 }
 
-static inline int check_equal(struct check *t, const char *file, int line, const char *what,
-                              long long got, long long want) {
+static inline int check_equal(struct check* t, const char* file, int line, const char* what,
+                              long long got, long long want)
+{
     ++t->checks;
-    if (got == want) return 1;
+    if (got == want)
+        return 1;
     check_failed(t, file, line, what, got, want);
     return 0;
 }
 
-static inline int check_error_class(int code) {
+static inline int check_error_class(int code)
+{
     int error_class = -1;
     return MPI_Error_class(code, &error_class) == MPI_SUCCESS ? error_class : -1;
 }
 
 // `classes` ends with -1. A call that succeeds although it had to be refused fails the check.
-static inline void check_refused(struct check *t, const char *file, int line, const char *what,
-                                 int code, const int *classes) {
+static inline void check_refused(struct check* t, const char* file, int line, const char* what,
+                                 int code, const int* classes)
+{
     const int got = code == MPI_SUCCESS ? MPI_SUCCESS : check_error_class(code);
     ++t->checks;
-    for (const int *allowed = classes; *allowed != -1; ++allowed) {
-        if (got == *allowed) return;
+    for (const int* allowed = classes; *allowed != -1; ++allowed) {
+        if (got == *allowed)
+            return;
     }
     check_failed(t, file, line, what, got, classes[0]);
 }
 
-#define CHECK(t, condition) \
-    check_equal((t), __FILE__, __LINE__, #condition, (condition) ? 1 : 0, 1)
+#define CHECK(t, condition) check_equal((t), __FILE__, __LINE__, #condition, (condition) ? 1 : 0, 1)
 #define CHECK_INT(t, got, want) \
     check_equal((t), __FILE__, __LINE__, #got, (long long)(got), (long long)(want))
 #define CHECK_CALL(t, call) check_equal((t), __FILE__, __LINE__, #call, (call), MPI_SUCCESS)
@@ -98,60 +105,72 @@ static inline void check_refused(struct check *t, const char *file, int line, co
     check_refused((t), __FILE__, __LINE__, #call, (call), (const int[]){__VA_ARGS__, -1})
 
 // Ends the rank's count: prints the final line and returns the number of failures.
-static inline int check_finish(struct check *t) {
+static inline int check_finish(struct check* t)
+{
     if (t->checks == 0) {
         fprintf(stderr, "%s: rank %d: no check was made\n", t->program, t->rank);
         return 1;
     }
     if (t->failures != 0) {
-        fprintf(stderr, "FAIL %s: rank %d of %d: %ld of %ld checks\n", t->program, t->rank,
-                t->size, t->failures, t->checks);
+        fprintf(stderr, "FAIL %s: rank %d of %d: %ld of %ld checks\n", t->program, t->rank, t->size,
+                t->failures, t->checks);
         return 1;
     }
-    if (t->rank <= 0) printf("ok %s: %d ranks, %ld checks\n", t->program, t->size, t->checks);
+    if (t->rank <= 0)
+        printf("ok %s: %d ranks, %ld checks\n", t->program, t->size, t->checks);
     fflush(stdout);
     return 0;
 }
 
 // Byte `i` of the pattern of `seed`; neighbouring seeds and shifted copies differ.
-static inline unsigned char check_byte(uint64_t seed, size_t i) {
+static inline unsigned char check_byte(uint64_t seed, size_t i)
+{
     return (unsigned char)(seed * 0x9D + (seed >> 8) * 0x35 + i * 0x1F + (i >> 8) * 0x6B);
 }
 
-static inline void check_fill(void *buffer, size_t size_bytes, uint64_t seed) {
-    unsigned char *bytes = buffer;
-    for (size_t i = 0; i < size_bytes; ++i) bytes[i] = check_byte(seed, i);
+static inline void check_fill(void* buffer, size_t size_bytes, uint64_t seed)
+{
+    unsigned char* bytes = buffer;
+    for (size_t i = 0; i < size_bytes; ++i)
+        bytes[i] = check_byte(seed, i);
 }
 
 // Index of the first byte that differs from the pattern, or -1.
-static inline long long check_differs(const void *buffer, size_t size_bytes, uint64_t seed) {
-    const unsigned char *bytes = buffer;
+static inline long long check_differs(const void* buffer, size_t size_bytes, uint64_t seed)
+{
+    const unsigned char* bytes = buffer;
     unsigned wrong = 0;
-    for (size_t i = 0; i < size_bytes; ++i) wrong |= (unsigned)(bytes[i] ^ check_byte(seed, i));
-    if (wrong == 0) return -1;
+    for (size_t i = 0; i < size_bytes; ++i)
+        wrong |= (unsigned)(bytes[i] ^ check_byte(seed, i));
+    if (wrong == 0)
+        return -1;
     for (size_t i = 0; i < size_bytes; ++i) {
-        if (bytes[i] != check_byte(seed, i)) return (long long)i;
+        if (bytes[i] != check_byte(seed, i))
+            return (long long)i;
     }
     return -1;
 }
-#define CHECK_PATTERN(t, buffer, size_bytes, seed)                             \
+#define CHECK_PATTERN(t, buffer, size_bytes, seed)                                      \
     check_equal((t), __FILE__, __LINE__, "first wrong byte of " #buffer " (" #seed ")", \
                 check_differs((buffer), (size_bytes), (seed)), -1)
 
 // splitmix64: the next number of a stream that depends on its seed only.
-static inline uint64_t check_random(uint64_t *state) {
+static inline uint64_t check_random(uint64_t* state)
+{
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
 
-static inline int check_below(uint64_t *state, int bound) {
+static inline int check_below(uint64_t* state, int bound)
+{
     return (int)(check_random(state) % (uint64_t)bound);
 }
 
-static inline void *check_memory(size_t size_bytes) {
-    void *memory = malloc(size_bytes == 0 ? 1 : size_bytes);
+static inline void* check_memory(size_t size_bytes)
+{
+    void* memory = malloc(size_bytes == 0 ? 1 : size_bytes);
     if (memory == NULL) {
         fprintf(stderr, "check: no memory for %zu bytes\n", size_bytes);
         exit(1);
@@ -160,15 +179,17 @@ static inline void *check_memory(size_t size_bytes) {
 }
 
 // A number from the environment, for seeds and repetitions that a runner chooses.
-static inline long check_setting(const char *name, long fallback) {
-    const char *text = getenv(name);
+static inline long check_setting(const char* name, long fallback)
+{
+    const char* text = getenv(name);
     return text == NULL || *text == '\0' ? fallback : strtol(text, NULL, 0);
 }
 
 static int test_main(void);
 
 // A program that defines CHECK_OWN_INIT calls MPI_Init(_thread) and MPI_Finalize itself.
-static inline int check_body(void *argument) {
+static inline int check_body(void* argument)
+{
     (void)argument;
 #ifdef CHECK_OWN_INIT
     return test_main();
@@ -180,10 +201,12 @@ static inline int check_body(void *argument) {
 #endif
 }
 
-static inline int check_team(int ranks) {
+static inline int check_team(int ranks)
+{
 #ifdef CHECK_HAS_INTERFACE
-    const struct headway_interface_1 *table = dlsym(RTLD_DEFAULT, "headway_interface_1");
-    if (table != NULL) return table->run_team(ranks, check_body, NULL) != 0;
+    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+    if (table != NULL)
+        return table->run_team(ranks, check_body, NULL) != 0;
     fprintf(stderr, "check: this MPI library has no in-process teams (%d ranks)\n", ranks);
 #else
     fprintf(stderr, "check: built without <headway/interface.h> (%d ranks)\n", ranks);
@@ -192,7 +215,8 @@ static inline int check_team(int ranks) {
 }
 
 // CHECK_WATCHDOG: seconds after which a run that hangs ends by SIGALRM; 0 is never.
-int main(void) {
+int main(void)
+{
     alarm((unsigned)check_setting("CHECK_WATCHDOG", 300));
     const long ranks = check_setting("HEADWAY_TEAM", 0);
     return ranks > 0 ? check_team((int)ranks) : check_body(NULL);

@@ -91,8 +91,8 @@ class Model {
     }
     Op* take_posted(const FrameHeader& message)
     {
-        const auto found = std::ranges::find_if(
-            posted, [&](const Op* op) { return fits(op->header, message); });
+        const auto found =
+            std::ranges::find_if(posted, [&](const Op* op) { return fits(op->header, message); });
         if (found == posted.end()) {
             return nullptr;
         }
@@ -117,23 +117,27 @@ class Model {
 class Run {
   public:
     explicit Run(const Names& names)
-        : names_(names),
-          context_(names.with_sequences ? 5U : 4U),
-          model_(names.with_sequences)
+        : names_(names), context_(names.with_sequences ? 5U : 4U), model_(names.with_sequences)
     {
     }
 
     void step(const Step& step)
     {
         switch (step.deed) {
-        case Deed::receive: receive(wanted_of(names_, step)); break;
-        case Deed::arrive: arrive(message_of(names_, step)); break;
-        case Deed::cancel: cancel(step.pick); break;
-        case Deed::probe: {
-            const FrameHeader wanted = wanted_of(names_, step);
-            RC_ASSERT(context_.find(wanted) == model_.find(wanted));
-            break;
-        }
+            case Deed::receive:
+                receive(wanted_of(names_, step));
+                break;
+            case Deed::arrive:
+                arrive(message_of(names_, step));
+                break;
+            case Deed::cancel:
+                cancel(step.pick);
+                break;
+            case Deed::probe: {
+                const FrameHeader wanted = wanted_of(names_, step);
+                RC_ASSERT(context_.find(wanted) == model_.find(wanted));
+                break;
+            }
         }
     }
 
@@ -184,8 +188,8 @@ class Run {
         if (model_.posted.empty()) {
             return;
         }
-        const auto chosen = model_.posted.begin() +
-                            static_cast<std::ptrdiff_t>(pick % model_.posted.size());
+        const auto chosen =
+            model_.posted.begin() + static_cast<std::ptrdiff_t>(pick % model_.posted.size());
         Op* op = *chosen;
         model_.posted.erase(chosen);
         RC_ASSERT(context_.cancel(op));

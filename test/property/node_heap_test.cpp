@@ -81,8 +81,8 @@ class Model {
         if (blocks_.empty()) {
             return;
         }
-        const auto chosen = std::next(blocks_.begin(),
-                                      static_cast<std::ptrdiff_t>(pick % blocks_.size()));
+        const auto chosen =
+            std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(pick % blocks_.size()));
         const auto [place, block] = *chosen;
         RC_ASSERT(std::count(place, place + block.size_bytes, block.pattern) ==
                   static_cast<std::ptrdiff_t>(block.size_bytes));

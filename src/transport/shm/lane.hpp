@@ -61,7 +61,7 @@ struct Lane {
     }
 
     base::Status try_post(FrameKind kind, const FrameHeader& header, const void* payload,
-                      std::size_t payload_bytes) noexcept
+                          std::size_t payload_bytes) noexcept
     {
         sync::Cell* cell = cells.reserve();
         if (cell == nullptr) [[unlikely]] {
@@ -72,8 +72,7 @@ struct Lane {
             if (payload_bytes != 0) {  // an empty payload may have no address
                 std::memcpy(content->inline_payload, payload, payload_bytes);
             }
-        }
-        else if (!post_beside(content, payload, payload_bytes)) {
+        } else if (!post_beside(content, payload, payload_bytes)) {
             return base::Status::retry_lane_full;
         }
         content->header = header;
@@ -115,7 +114,8 @@ struct Lane {
             return false;
         }
         platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (3)
-        // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as well.
+        // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as
+        // well.
         if (is_starving.load(std::memory_order_relaxed) == 0) {
             return false;
         }

@@ -5,23 +5,26 @@
 
 enum { tag_entering = 1, tag_left = 2, looks = 100 };
 
-static int nobody_left(struct check *t) {
+static int nobody_left(struct check* t)
+{
     int flag = 0;
     for (int i = 0; i < looks && !flag; ++i) {
-        CHECK_CALL(t, MPI_Iprobe(MPI_ANY_SOURCE, tag_left, MPI_COMM_WORLD, &flag,
-                                 MPI_STATUS_IGNORE));
+        CHECK_CALL(t,
+                   MPI_Iprobe(MPI_ANY_SOURCE, tag_left, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     }
     return !flag;
 }
 
-static void hear_from_others(struct check *t, int tag) {
+static void hear_from_others(struct check* t, int tag)
+{
     for (int i = 0; i + 1 < t->size; ++i) {
-        CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
-                               MPI_STATUS_IGNORE));
+        CHECK_CALL(
+            t, MPI_Recv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     }
 }
 
-static void blocking(struct check *t, int late) {
+static void blocking(struct check* t, int late)
+{
     if (t->rank == late) {
         hear_from_others(t, tag_entering);
         CHECK(t, nobody_left(t));
@@ -34,7 +37,8 @@ static void blocking(struct check *t, int late) {
     }
 }
 
-static void started(struct check *t, int late) {
+static void started(struct check* t, int late)
+{
     MPI_Request request;
     int flag = 0;
     if (t->rank == late) {
@@ -54,7 +58,8 @@ static void started(struct check *t, int late) {
 }
 
 // Barriers back to back, a value of each round carried by messages that must not lag behind.
-static void back_to_back(struct check *t) {
+static void back_to_back(struct check* t)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     for (int round = 0; round < 200; ++round) {
         int got = -1;
@@ -67,7 +72,8 @@ static void back_to_back(struct check *t) {
     }
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("barrier");
     MPI_Request request;
     for (int round = 0; round < 3; ++round) {

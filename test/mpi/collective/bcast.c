@@ -6,19 +6,21 @@
 static const int counts[] = {0, 1, 7, 40, 41, 1000, 8191, 8193, 100000};
 enum { count_count = sizeof counts / sizeof counts[0] };
 
-static int broadcast(int started, void *data, int count, MPI_Datatype type, int root,
-                     MPI_Comm comm) {
+static int broadcast(int started, void* data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
     MPI_Request request;
-    if (!started) return MPI_Bcast(data, count, type, root, comm);
+    if (!started)
+        return MPI_Bcast(data, count, type, root, comm);
     const int code = MPI_Ibcast(data, count, type, root, comm, &request);
     return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void one(struct check *t, MPI_Comm comm, int started, int count, MPI_Datatype type,
-                int element_bytes, int root) {
+static void one(struct check* t, MPI_Comm comm, int started, int count, MPI_Datatype type,
+                int element_bytes, int root)
+{
     const size_t bytes = (size_t)(count * element_bytes);
-    unsigned char *room = check_memory(bytes + 2 * check_guard_bytes + 1);
-    unsigned char *data = room + check_guard_bytes + (element_bytes == 1);
+    unsigned char* room = check_memory(bytes + 2 * check_guard_bytes + 1);
+    unsigned char* data = room + check_guard_bytes + (element_bytes == 1);
     int rank = -1;
     CHECK_CALL(t, MPI_Comm_rank(comm, &rank));
     check_fill(data - check_guard_bytes, check_guard_bytes, 1);
@@ -31,7 +33,8 @@ static void one(struct check *t, MPI_Comm comm, int started, int count, MPI_Data
     free(room);
 }
 
-static void all_roots(struct check *t, MPI_Comm comm) {
+static void all_roots(struct check* t, MPI_Comm comm)
+{
     int size = 0;
     CHECK_CALL(t, MPI_Comm_size(comm, &size));
     for (int started = 0; started < 2; ++started) {
@@ -39,14 +42,16 @@ static void all_roots(struct check *t, MPI_Comm comm) {
             for (int root = 0; root < size; ++root) {
                 one(t, comm, started, counts[i], MPI_BYTE, 1, root);
                 one(t, comm, started, counts[i], MPI_INT, 4, root);
-                if (i % 3 == 0) one(t, comm, started, counts[i], MPI_C_DOUBLE_COMPLEX, 16, root);
+                if (i % 3 == 0)
+                    one(t, comm, started, counts[i], MPI_C_DOUBLE_COMPLEX, 16, root);
             }
         }
     }
 }
 
 // Ranks may run far ahead of each other: rounds must not mix.
-static void in_a_row(struct check *t) {
+static void in_a_row(struct check* t)
+{
     for (int i = 0; i < 500; ++i) {
         const int root = (i / 10) % t->size;
         int value = t->rank == root ? i : -1;
@@ -55,7 +60,8 @@ static void in_a_row(struct check *t) {
     }
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("bcast");
     MPI_Comm half;
     all_roots(&t, MPI_COMM_WORLD);

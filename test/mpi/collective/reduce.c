@@ -13,23 +13,28 @@ struct part {
     int size;
 };
 
-static int64_t operand(int rank, int i) {
+static int64_t operand(int rank, int i)
+{
     return (int64_t)rank * 1000003 + (int64_t)i * 17 - 5;
 }
 
-static int64_t total(int size, int i) {
+static int64_t total(int size, int i)
+{
     int64_t sum = 0;
-    for (int rank = 0; rank < size; ++rank) sum += operand(rank, i);
+    for (int rank = 0; rank < size; ++rank)
+        sum += operand(rank, i);
     return sum;
 }
 
-static int finish(int code, MPI_Request *request) {
+static int finish(int code, MPI_Request* request)
+{
     return code != MPI_SUCCESS ? code : MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-static int all_reduce(enum form form, int64_t *out, int64_t *in, int count, MPI_Comm comm) {
+static int all_reduce(enum form form, int64_t* out, int64_t* in, int count, MPI_Comm comm)
+{
     MPI_Request request;
-    const void *from = form >= blocking_in_place ? MPI_IN_PLACE : out;
+    const void* from = form >= blocking_in_place ? MPI_IN_PLACE : out;
     if (form == blocking || form == blocking_in_place) {
         return MPI_Allreduce(from, in, count, MPI_INT64_T, MPI_SUM, comm);
     }
@@ -37,12 +42,13 @@ static int all_reduce(enum form form, int64_t *out, int64_t *in, int count, MPI_
 }
 
 // Only the root has a result buffer, and only it may work in place.
-static int reduce(enum form form, int64_t *out, int64_t *in, int count, int root,
-                  const struct part *p) {
+static int reduce(enum form form, int64_t* out, int64_t* in, int count, int root,
+                  const struct part* p)
+{
     MPI_Request request;
     const int at_root = p->rank == root;
-    const void *from = form >= blocking_in_place && at_root ? MPI_IN_PLACE : out;
-    void *to = at_root ? in : NULL;
+    const void* from = form >= blocking_in_place && at_root ? MPI_IN_PLACE : out;
+    void* to = at_root ? in : NULL;
     if (form == blocking || form == blocking_in_place) {
         return MPI_Reduce(from, to, count, MPI_INT64_T, MPI_SUM, root, p->comm);
     }
@@ -50,7 +56,8 @@ static int reduce(enum form form, int64_t *out, int64_t *in, int count, int root
                   &request);
 }
 
-static void prepare(const struct part *p, int64_t *out, int64_t *in, int count, int in_place) {
+static void prepare(const struct part* p, int64_t* out, int64_t* in, int count, int in_place)
+{
     for (int i = 0; i < count; ++i) {
         out[i] = operand(p->rank, i);
         in[i] = in_place ? out[i] : -9;
@@ -58,8 +65,9 @@ static void prepare(const struct part *p, int64_t *out, int64_t *in, int count, 
     in[count] = -77;
 }
 
-static void check_sums(struct check *t, const struct part *p, const int64_t *out,
-                       const int64_t *in, int count, int has_result) {
+static void check_sums(struct check* t, const struct part* p, const int64_t* out, const int64_t* in,
+                       int count, int has_result)
+{
     int wrong = 0, touched = 0;
     for (int i = 0; i < count; ++i) {
         wrong += has_result && in[i] != total(p->size, i);
@@ -70,10 +78,11 @@ static void check_sums(struct check *t, const struct part *p, const int64_t *out
     CHECK_INT(t, in[count], -77);
 }
 
-static void all_forms(struct check *t, MPI_Comm comm) {
+static void all_forms(struct check* t, MPI_Comm comm)
+{
     struct part p = {comm, -1, 0};
-    int64_t *out = check_memory((size_t)(counts[count_count - 1] + 1) * sizeof *out);
-    int64_t *in = check_memory((size_t)(counts[count_count - 1] + 1) * sizeof *in);
+    int64_t* out = check_memory((size_t)(counts[count_count - 1] + 1) * sizeof *out);
+    int64_t* in = check_memory((size_t)(counts[count_count - 1] + 1) * sizeof *in);
     CHECK_CALL(t, MPI_Comm_rank(comm, &p.rank));
     CHECK_CALL(t, MPI_Comm_size(comm, &p.size));
     for (int i = 0; i < count_count; ++i) {
@@ -94,7 +103,8 @@ static void all_forms(struct check *t, MPI_Comm comm) {
 }
 
 // Rounds with moving roots and no pause: a rank that only sends may be far ahead.
-static void in_a_row(struct check *t) {
+static void in_a_row(struct check* t)
+{
     for (int i = 0; i < 300; ++i) {
         const int root = i % t->size, mine = t->rank + i;
         int sum = -1, every = -1;
@@ -109,7 +119,8 @@ static void in_a_row(struct check *t) {
     }
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("reduce");
     MPI_Comm part;
     all_forms(&t, MPI_COMM_WORLD);

@@ -10,7 +10,8 @@ enum { count_count = sizeof counts / sizeof counts[0] };
 
 // An element is the map x -> slope * x + shift modulo a prime, packed in one 64-bit word.
 // Composition is associative and does not commute.
-static uint64_t compose(uint64_t first, uint64_t second) {
+static uint64_t compose(uint64_t first, uint64_t second)
+{
     const uint64_t a = first >> 32, b = first & 0xFFFFFFFFu;
     const uint64_t c = second >> 32, d = second & 0xFFFFFFFFu;
     return (a * c % prime) << 32 | ((b * c % prime + d) % prime);
@@ -18,17 +19,21 @@ static uint64_t compose(uint64_t first, uint64_t second) {
 
 // Called as inout = in op inout, where `in` comes from the lower ranks. A wrong type or length
 // spoils the result, since a test of ranks in one program has nowhere else to note it.
-static void compose_op(void *in, void *inout, int *length, MPI_Datatype *type) {
-    const uint64_t *first = in;
-    uint64_t *second = inout;
+static void compose_op(void* in, void* inout, int* length, MPI_Datatype* type)
+{
+    const uint64_t* first = in;
+    uint64_t* second = inout;
     const int right = *type == MPI_UINT64_T && *length > 0;
-    for (int i = 0; i < *length; ++i) second[i] = right ? compose(first[i], second[i]) : 0;
+    for (int i = 0; i < *length; ++i)
+        second[i] = right ? compose(first[i], second[i]) : 0;
 }
 
-static void gcd_op(void *in, void *inout, int *length, MPI_Datatype *type) {
-    const int *first = in;
-    int *second = inout;
-    if (*type != MPI_INT) return;
+static void gcd_op(void* in, void* inout, int* length, MPI_Datatype* type)
+{
+    const int* first = in;
+    int* second = inout;
+    if (*type != MPI_INT)
+        return;
     for (int i = 0; i < *length; ++i) {
         int a = first[i], b = second[i];
         while (b != 0) {
@@ -40,40 +45,50 @@ static void gcd_op(void *in, void *inout, int *length, MPI_Datatype *type) {
     }
 }
 
-static uint64_t map_of(int rank, int i) {
+static uint64_t map_of(int rank, int i)
+{
     return (uint64_t)(rank * 31 + i % 97 + 2) << 32 | (uint64_t)(rank * 7 + i * 3 + 1);
 }
 
-static uint64_t in_rank_order(int size, int i) {
+static uint64_t in_rank_order(int size, int i)
+{
     uint64_t result = map_of(0, i);
-    for (int rank = 1; rank < size; ++rank) result = compose(result, map_of(rank, i));
+    for (int rank = 1; rank < size; ++rank)
+        result = compose(result, map_of(rank, i));
     return result;
 }
 
-static void check_maps(struct check *t, const uint64_t *in, int count) {
+static void check_maps(struct check* t, const uint64_t* in, int count)
+{
     int wrong = 0;
-    for (int i = 0; i < count; ++i) wrong += in[i] != in_rank_order(t->size, i);
+    for (int i = 0; i < count; ++i)
+        wrong += in[i] != in_rank_order(t->size, i);
     CHECK_INT(t, wrong, 0);
 }
 
-static void fill_maps(const struct check *t, uint64_t *data, int count) {
-    for (int i = 0; i < count; ++i) data[i] = map_of(t->rank, i);
+static void fill_maps(const struct check* t, uint64_t* data, int count)
+{
+    for (int i = 0; i < count; ++i)
+        data[i] = map_of(t->rank, i);
 }
 
-static void ordered(struct check *t, MPI_Op op, int count) {
-    uint64_t *out = check_memory((size_t)count * sizeof *out);
-    uint64_t *in = check_memory((size_t)count * sizeof *in);
+static void ordered(struct check* t, MPI_Op op, int count)
+{
+    uint64_t* out = check_memory((size_t)count * sizeof *out);
+    uint64_t* in = check_memory((size_t)count * sizeof *in);
     MPI_Request request;
     fill_maps(t, out, count);
     for (int root = 0; root < t->size; ++root) {
         memset(in, 0, (size_t)count * sizeof *in);
         CHECK_CALL(t, MPI_Reduce(out, in, count, MPI_UINT64_T, op, root, MPI_COMM_WORLD));
-        if (t->rank == root) check_maps(t, in, count);
+        if (t->rank == root)
+            check_maps(t, in, count);
         fill_maps(t, in, count);
-        CHECK_CALL(t, MPI_Ireduce(t->rank == root ? MPI_IN_PLACE : out, in, count, MPI_UINT64_T,
-                                  op, root, MPI_COMM_WORLD, &request));
+        CHECK_CALL(t, MPI_Ireduce(t->rank == root ? MPI_IN_PLACE : out, in, count, MPI_UINT64_T, op,
+                                  root, MPI_COMM_WORLD, &request));
         CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
-        if (t->rank == root) check_maps(t, in, count);
+        if (t->rank == root)
+            check_maps(t, in, count);
     }
     CHECK_CALL(t, MPI_Allreduce(out, in, count, MPI_UINT64_T, op, MPI_COMM_WORLD));
     check_maps(t, in, count);
@@ -88,23 +103,28 @@ static void ordered(struct check *t, MPI_Op op, int count) {
     free(out);
 }
 
-static void commutative(struct check *t, MPI_Op op, int count) {
-    int *out = check_memory((size_t)count * sizeof *out);
-    int *in = check_memory((size_t)count * sizeof *in);
+static void commutative(struct check* t, MPI_Op op, int count)
+{
+    int* out = check_memory((size_t)count * sizeof *out);
+    int* in = check_memory((size_t)count * sizeof *in);
     int wrong = 0;
-    for (int i = 0; i < count; ++i) out[i] = 6 * (i % 11 + 1) * (t->rank + 1);
+    for (int i = 0; i < count; ++i)
+        out[i] = 6 * (i % 11 + 1) * (t->rank + 1);
     CHECK_CALL(t, MPI_Allreduce(out, in, count, MPI_INT, op, MPI_COMM_WORLD));
-    for (int i = 0; i < count; ++i) wrong += in[i] != 6 * (i % 11 + 1);
+    for (int i = 0; i < count; ++i)
+        wrong += in[i] != 6 * (i % 11 + 1);
     CHECK_INT(t, wrong, 0);
     CHECK_CALL(t, MPI_Reduce(out, in, count, MPI_INT, op, t->size - 1, MPI_COMM_WORLD));
-    for (int i = 0; i < count && t->rank == t->size - 1; ++i) wrong += in[i] != 6 * (i % 11 + 1);
+    for (int i = 0; i < count && t->rank == t->size - 1; ++i)
+        wrong += in[i] != 6 * (i % 11 + 1);
     CHECK_INT(t, wrong, 0);
     free(in);
     free(out);
 }
 
 // An op may be freed while an operation with it is under way.
-static void freed_early(struct check *t) {
+static void freed_early(struct check* t)
+{
     uint64_t out[100], in[100] = {0};
     MPI_Op op;
     MPI_Request request;
@@ -117,7 +137,8 @@ static void freed_early(struct check *t) {
     check_maps(t, in, 100);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("user_op");
     MPI_Op composition, gcd;
     CHECK_CALL(&t, MPI_Op_create(compose_op, 0, &composition));

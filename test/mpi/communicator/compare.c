@@ -2,7 +2,8 @@
 // Comm_compare and Group_compare: identical, congruent, similar, unequal.
 #include "../check.h"
 
-static void expect(struct check *t, MPI_Comm a, MPI_Comm b, int want) {
+static void expect(struct check* t, MPI_Comm a, MPI_Comm b, int want)
+{
     int result = -1;
     CHECK_CALL(t, MPI_Comm_compare(a, b, &result));
     CHECK_INT(t, result, want);
@@ -11,7 +12,8 @@ static void expect(struct check *t, MPI_Comm a, MPI_Comm b, int want) {
     CHECK_INT(t, result, want);
 }
 
-static void expect_groups(struct check *t, MPI_Comm a, MPI_Comm b, int want) {
+static void expect_groups(struct check* t, MPI_Comm a, MPI_Comm b, int want)
+{
     MPI_Group first, second;
     int result = -1;
     CHECK_CALL(t, MPI_Comm_group(a, &first));
@@ -22,7 +24,8 @@ static void expect_groups(struct check *t, MPI_Comm a, MPI_Comm b, int want) {
     CHECK_CALL(t, MPI_Group_free(&second));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("compare");
     MPI_Comm copy, reversed, again, part;
     CHECK_CALL(&t, MPI_Comm_dup(MPI_COMM_WORLD, &copy));

@@ -4,7 +4,8 @@
 
 enum { many = 40 };
 
-static void contexts_are_apart(struct check *t) {
+static void contexts_are_apart(struct check* t)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     MPI_Comm comms[3];
     MPI_Request sent[3];
@@ -35,7 +36,8 @@ static void contexts_are_apart(struct check *t) {
 }
 
 // A posted wildcard receive on the parent stays open while the duplicate is busy.
-static void posted_wildcard(struct check *t) {
+static void posted_wildcard(struct check* t)
+{
     MPI_Comm copy;
     MPI_Request open;
     int in = -1, value = -1, flag = 1, mine = t->rank + 1, sum = 0;
@@ -55,20 +57,24 @@ static void posted_wildcard(struct check *t) {
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
-static void many_at_once(struct check *t) {
+static void many_at_once(struct check* t)
+{
     MPI_Comm comms[many];
-    for (int c = 0; c < many; ++c) CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]));
+    for (int c = 0; c < many; ++c)
+        CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]));
     for (int c = 0; c < many; ++c) {
         int value = t->rank == c % t->size ? c : -1;
         CHECK_CALL(t, MPI_Bcast(&value, 1, MPI_INT, c % t->size, comms[c]));
         CHECK_INT(t, value, c);
     }
-    for (int c = 0; c < many; ++c) CHECK_CALL(t, MPI_Comm_free(&comms[(c * 7) % many]));
+    for (int c = 0; c < many; ++c)
+        CHECK_CALL(t, MPI_Comm_free(&comms[(c * 7) % many]));
 }
 
 // Made and freed over and over: contexts come back. CHECK_TURNS: how often; a long run has more
 // turns than there can be contexts at a time.
-static void over_and_over(struct check *t) {
+static void over_and_over(struct check* t)
+{
     const long turns = check_setting("CHECK_TURNS", 300);
     for (int i = 0; i < turns; ++i) {
         MPI_Comm copy;
@@ -84,7 +90,8 @@ static void over_and_over(struct check *t) {
     }
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("dup");
     contexts_are_apart(&t);
     CHECK_CALL(&t, MPI_Barrier(MPI_COMM_WORLD));

@@ -5,7 +5,8 @@
 
 enum { large_bytes = 300001, small_count = 20 };
 
-static void pending_messages(struct check *t, int bytes) {
+static void pending_messages(struct check* t, int bytes)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     unsigned char *out = check_memory((size_t)bytes), *in = check_memory((size_t)bytes);
     MPI_Request requests[2];
@@ -25,23 +26,27 @@ static void pending_messages(struct check *t, int bytes) {
     free(out);
 }
 
-static void pending_collectives(struct check *t) {
+static void pending_collectives(struct check* t)
+{
     MPI_Comm comm;
     MPI_Request requests[3];
     int out[500], in[500], value = t->rank == 0 ? 99 : -1;
     CHECK_CALL(t, MPI_Comm_split(MPI_COMM_WORLD, 0, -t->rank, &comm));
-    for (int i = 0; i < 500; ++i) out[i] = t->rank + i;
+    for (int i = 0; i < 500; ++i)
+        out[i] = t->rank + i;
     CHECK_CALL(t, MPI_Iallreduce(out, in, 500, MPI_INT, MPI_MAX, comm, &requests[0]));
     CHECK_CALL(t, MPI_Ibcast(&value, 1, MPI_INT, t->size - 1, comm, &requests[1]));
     CHECK_CALL(t, MPI_Ibarrier(comm, &requests[2]));
     CHECK_CALL(t, MPI_Comm_free(&comm));
     CHECK_CALL(t, MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
-    for (int i = 0; i < 500; ++i) CHECK_INT(t, in[i], t->size - 1 + i);
+    for (int i = 0; i < 500; ++i)
+        CHECK_INT(t, in[i], t->size - 1 + i);
     CHECK_INT(t, value, 99);
 }
 
 // Ranks free at different moments and go on with the next communicator meanwhile.
-static void uneven(struct check *t) {
+static void uneven(struct check* t)
+{
     for (int i = 0; i < 60; ++i) {
         const int to = (t->rank + 1) % t->size;
         MPI_Comm old, next;
@@ -59,8 +64,8 @@ static void uneven(struct check *t) {
         }
         CHECK_CALL(t, MPI_Comm_free(&old));
         CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &next));
-        CHECK_CALL(t, MPI_Sendrecv(&i, 1, MPI_INT, to, 8, &got, 1, MPI_INT, MPI_ANY_SOURCE, 8,
-                                   next, MPI_STATUS_IGNORE));
+        CHECK_CALL(t, MPI_Sendrecv(&i, 1, MPI_INT, to, 8, &got, 1, MPI_INT, MPI_ANY_SOURCE, 8, next,
+                                   MPI_STATUS_IGNORE));
         CHECK_INT(t, got, i);
         CHECK_CALL(t, MPI_Wait(&late, MPI_STATUS_IGNORE));
         CHECK_INT(t, last, i * small_count);
@@ -70,7 +75,8 @@ static void uneven(struct check *t) {
 }
 
 // A group outlives its communicator.
-static void group_stays(struct check *t) {
+static void group_stays(struct check* t)
+{
     MPI_Comm comm;
     MPI_Group group;
     int size = -1, rank = -1;
@@ -84,7 +90,8 @@ static void group_stays(struct check *t) {
     CHECK_CALL(t, MPI_Group_free(&group));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("free");
     pending_messages(&t, 1);
     pending_messages(&t, 8193);

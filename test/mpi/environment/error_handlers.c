@@ -9,13 +9,15 @@ static __thread int calls_seen;
 static __thread int class_seen;
 static __thread MPI_Comm comm_seen;
 
-static void note(MPI_Comm *comm, int *code, ...) {
+static void note(MPI_Comm* comm, int* code, ...)
+{
     ++calls_seen;
     class_seen = check_error_class(*code);
     comm_seen = *comm;
 }
 
-static void note_other(MPI_Comm *comm, int *code, ...) {
+static void note_other(MPI_Comm* comm, int* code, ...)
+{
     (void)comm;
     (void)code;
     calls_seen += 100;
@@ -24,12 +26,14 @@ static void note_other(MPI_Comm *comm, int *code, ...) {
 // The code goes to the caller after the handler returned (MPI 5.0, 9.3); MPICH answers success.
 #define HANDLED(t, call, want) REFUSED(t, call, want, (t)->lenient ? MPI_SUCCESS : want)
 
-static int fail_on(MPI_Comm comm) {
+static int fail_on(MPI_Comm comm)
+{
     const int value = 0;
     return MPI_Send(&value, 1, MPI_INT, 1 << 20, 0, comm);
 }
 
-static void defaults(struct check *t) {
+static void defaults(struct check* t)
+{
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     CHECK_CALL(t, MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler));
     CHECK(t, handler == MPI_ERRORS_ARE_FATAL);
@@ -37,7 +41,8 @@ static void defaults(struct check *t) {
     CHECK(t, handler == MPI_ERRORS_ARE_FATAL);
 }
 
-static void returning(struct check *t) {
+static void returning(struct check* t)
+{
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_Comm copy;
     CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -51,7 +56,8 @@ static void returning(struct check *t) {
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
-static void user_created(struct check *t) {
+static void user_created(struct check* t)
+{
     MPI_Errhandler first, second, got = MPI_ERRHANDLER_NULL;
     MPI_Comm copy, part;
     CHECK_CALL(t, MPI_Comm_create_errhandler(note, &first));
@@ -91,7 +97,8 @@ static void user_created(struct check *t) {
 }
 
 // An error of a wait goes to the handler of the communicator of the operation.
-static void in_completion(struct check *t) {
+static void in_completion(struct check* t)
+{
     MPI_Errhandler handler;
     MPI_Comm copy;
     MPI_Request sent, receive;
@@ -112,14 +119,17 @@ static void in_completion(struct check *t) {
 }
 
 // After an error the rank and its communicator go on working.
-static void goes_on(struct check *t) {
+static void goes_on(struct check* t)
+{
     int sum = 0;
-    for (int i = 0; i < 50; ++i) REFUSED(t, fail_on(MPI_COMM_WORLD), MPI_ERR_RANK);
+    for (int i = 0; i < 50; ++i)
+        REFUSED(t, fail_on(MPI_COMM_WORLD), MPI_ERR_RANK);
     CHECK_CALL(t, MPI_Allreduce(&t->rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     CHECK_INT(t, sum, t->size * (t->size - 1) / 2);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("error_handlers");
     defaults(&t);
     returning(&t);

@@ -2,26 +2,33 @@
 // Every error class is its own class, has a text of its own, and the text fits.
 #include "../check.h"
 
-static int is_text(const char *text, int length) {
-    if (length <= 0 || length >= MPI_MAX_ERROR_STRING) return 0;
+static int is_text(const char* text, int length)
+{
+    if (length <= 0 || length >= MPI_MAX_ERROR_STRING)
+        return 0;
     for (int i = 0; i < length; ++i) {
-        if (text[i] == '\0' || (unsigned char)text[i] < ' ') return 0;
+        if (text[i] == '\0' || (unsigned char)text[i] < ' ')
+            return 0;
     }
     return text[length] == '\0';
 }
 
-static void one(struct check *t, int code, char *text) {
+static void one(struct check* t, int code, char* text)
+{
     int length = -1;
     memset(text, 0x7F, MPI_MAX_ERROR_STRING);
-    if (!CHECK_CALL(t, MPI_Error_string(code, text, &length))) return;
-    if (!CHECK(t, is_text(text, length))) fprintf(stderr, "error_strings: of class %d\n", code);
+    if (!CHECK_CALL(t, MPI_Error_string(code, text, &length)))
+        return;
+    if (!CHECK(t, is_text(text, length)))
+        fprintf(stderr, "error_strings: of class %d\n", code);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("error_strings");
     enum { first_class = MPI_SUCCESS, last_class = MPI_ERR_ABI };
     static const int tool_first = MPI_T_ERR_CANNOT_INIT, tool_last = MPI_T_ERR_PVAR_NO_ATOMIC;
-    char(*texts)[MPI_MAX_ERROR_STRING] = check_memory((last_class + 1) * sizeof *texts);
+    char (*texts)[MPI_MAX_ERROR_STRING] = check_memory((last_class + 1) * sizeof *texts);
     char tool[MPI_MAX_ERROR_STRING];
     for (int code = first_class; code <= last_class; ++code) {
         int error_class = -1;
@@ -34,7 +41,8 @@ static int test_main(void) {
             }
         }
     }
-    for (int code = tool_first; code <= tool_last && !t.lenient; ++code) one(&t, code, tool);
+    for (int code = tool_first; code <= tool_last && !t.lenient; ++code)
+        one(&t, code, tool);
     free(texts);
     return check_finish(&t);
 }

@@ -2,8 +2,8 @@
 // MPI_THREAD_MULTIPLE: threads of each rank send and receive at once, on tags of their own, on a
 // communicator of their own, and in collectives on it; one thread waits for what another sends.
 #define CHECK_OWN_INIT
-#include "../check.h"
 #include <pthread.h>
+#include "../check.h"
 
 enum { thread_count = 4, rounds = 200, large_bytes = 70000 };
 
@@ -13,7 +13,8 @@ struct worker {
     int number;
 };
 
-static void ring(struct check *t, int number, int round) {
+static void ring(struct check* t, int number, int round)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     const int out = number * 1000000 + round * 100 + t->rank;
     int in = -1;
@@ -24,29 +25,33 @@ static void ring(struct check *t, int number, int round) {
     CHECK_INT(t, in, number * 1000000 + round * 100 + from);
 }
 
-static void large(struct worker *w) {
-    struct check *t = &w->check;
+static void large(struct worker* w)
+{
+    struct check* t = &w->check;
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     unsigned char *out = check_memory(large_bytes), *in = check_memory(large_bytes);
     check_fill(out, large_bytes, (uint64_t)(t->rank * 16 + w->number));
-    CHECK_CALL(t, MPI_Sendrecv(out, large_bytes, MPI_BYTE, to, 50, in, large_bytes, MPI_BYTE,
-                               from, 50, w->comm, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Sendrecv(out, large_bytes, MPI_BYTE, to, 50, in, large_bytes, MPI_BYTE, from,
+                               50, w->comm, MPI_STATUS_IGNORE));
     CHECK_PATTERN(t, in, large_bytes, (uint64_t)(from * 16 + w->number));
     free(in);
     free(out);
 }
 
-static void *work(void *argument) {
-    struct worker *w = argument;
-    struct check *t = &w->check;
+static void* work(void* argument)
+{
+    struct worker* w = argument;
+    struct check* t = &w->check;
     int is_main = 1;
     CHECK_CALL(t, MPI_Is_thread_main(&is_main));
     CHECK_INT(t, is_main, 0);
     for (int round = 0; round < rounds; ++round) {
         int sum = 0;
         ring(t, w->number, round);
-        if (round % 20 == 0) large(w);
-        if (round % 10 != 0) continue;
+        if (round % 20 == 0)
+            large(w);
+        if (round % 10 != 0)
+            continue;
         CHECK_CALL(t, MPI_Allreduce(&round, &sum, 1, MPI_INT, MPI_SUM, w->comm));
         CHECK_INT(t, sum, round * t->size);
     }
@@ -54,15 +59,17 @@ static void *work(void *argument) {
 }
 
 // A blocked receive of one thread is served by a send of another thread of the same rank.
-static void *receive_from_self(void *argument) {
-    struct check *t = argument;
+static void* receive_from_self(void* argument)
+{
+    struct check* t = argument;
     int in = -1;
     CHECK_CALL(t, MPI_Recv(&in, 1, MPI_INT, t->rank, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_INT(t, in, 4711);
     return NULL;
 }
 
-static void across_threads(struct check *t) {
+static void across_threads(struct check* t)
+{
     pthread_t thread;
     struct check mine = *t;
     const int out = 4711;
@@ -73,7 +80,8 @@ static void across_threads(struct check *t) {
     t->failures += mine.failures;
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     int provided = -1;
     const int started = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     struct check t = check_start("threads");

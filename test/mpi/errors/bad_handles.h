@@ -17,9 +17,11 @@ struct bad_handles {
 
 // Small numbers that are no predefined handle, addresses that are not mapped, are odd, or are
 // mapped but not the library's.
-static inline void bad_handles_fill(struct bad_handles *bad, int skip_garbage) {
+static inline void bad_handles_fill(struct bad_handles* bad, int skip_garbage)
+{
     memset(bad, 0, sizeof *bad);
-    if (skip_garbage) return;
+    if (skip_garbage)
+        return;
     bad->values[0] = 7;
     bad->values[1] = 0x3FF;
     bad->values[2] = (uintptr_t)0xDEADBEEF0000u;
@@ -30,19 +32,22 @@ static inline void bad_handles_fill(struct bad_handles *bad, int skip_garbage) {
 }
 
 // Rows in which a library that does not look at its pointers ends by a signal.
-#define REFUSED_UNSAFE(t, call, ...)                              \
-    do {                                                          \
-        if (!(t)->skip_garbage) REFUSED((t), call, __VA_ARGS__);  \
+#define REFUSED_UNSAFE(t, call, ...)         \
+    do {                                     \
+        if (!(t)->skip_garbage)              \
+            REFUSED((t), call, __VA_ARGS__); \
     } while (0)
 
 // All errors come back as codes, those without a communicator too.
-static inline void return_errors(struct check *t) {
+static inline void return_errors(struct check* t)
+{
     CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 }
 
 // What was refused must have left nothing behind: the world still works.
-static inline void check_still_works(struct check *t) {
+static inline void check_still_works(struct check* t)
+{
     int sum = -1, got = -1;
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     CHECK_CALL(t, MPI_Allreduce(&t->rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

@@ -2,7 +2,8 @@
 // Wrong arguments to the calls on communicators, groups, error handlers and the environment.
 #include "bad_handles.h"
 
-static void null_comm(struct check *t, MPI_Comm bad, const char *what) {
+static void null_comm(struct check* t, MPI_Comm bad, const char* what)
+{
     MPI_Comm comm = bad, made;
     MPI_Group group;
     MPI_Errhandler handler;
@@ -18,10 +19,12 @@ static void null_comm(struct check *t, MPI_Comm bad, const char *what) {
     REFUSED(t, MPI_Comm_free(&comm), MPI_ERR_COMM);
     REFUSED(t, MPI_Comm_set_errhandler(bad, MPI_ERRORS_RETURN), MPI_ERR_COMM);
     REFUSED(t, MPI_Comm_get_errhandler(bad, &handler), MPI_ERR_COMM);
-    if (t->failures != failures) fprintf(stderr, "errors: rows above are about %s\n", what);
+    if (t->failures != failures)
+        fprintf(stderr, "errors: rows above are about %s\n", what);
 }
 
-static void comm_arguments(struct check *t) {
+static void comm_arguments(struct check* t)
+{
     MPI_Comm world = MPI_COMM_WORLD, self = MPI_COMM_SELF, made;
     int x = 0;
     REFUSED(t, MPI_Comm_size(MPI_COMM_WORLD, NULL), MPI_ERR_ARG);
@@ -39,7 +42,8 @@ static void comm_arguments(struct check *t) {
     CHECK_INT(t, x, t->size);
 }
 
-static void bad_group(struct check *t, MPI_Group bad, const char *what) {
+static void bad_group(struct check* t, MPI_Group bad, const char* what)
+{
     MPI_Group group = bad, made;
     int x = 0, y = 0, range[1][3] = {{0, 0, 1}};
     const long failures = t->failures;
@@ -57,10 +61,12 @@ static void bad_group(struct check *t, MPI_Group bad, const char *what) {
     REFUSED(t, MPI_Group_range_incl(bad, 1, range, &made), MPI_ERR_GROUP);
     REFUSED(t, MPI_Group_range_excl(bad, 1, range, &made), MPI_ERR_GROUP);
     REFUSED(t, MPI_Group_free(&group), MPI_ERR_GROUP, MPI_ERR_ARG);
-    if (t->failures != failures) fprintf(stderr, "errors: rows above are about %s\n", what);
+    if (t->failures != failures)
+        fprintf(stderr, "errors: rows above are about %s\n", what);
 }
 
-static void group_arguments(struct check *t) {
+static void group_arguments(struct check* t)
+{
     MPI_Group world, made;
     const int outside[2] = {0, t->size}, twice[2] = {0, 0}, below[1] = {-1};
     int x = 0, y[2], far[1][3] = {{0, t->size, 1}}, still[1][3] = {{0, 0, 0}};
@@ -84,26 +90,27 @@ static void group_arguments(struct check *t) {
     REFUSED(t, MPI_Group_range_excl(world, 1, far, &made), MPI_ERR_RANK, MPI_ERR_ARG);
     REFUSED(t, MPI_Group_range_incl(world, -1, far, &made), MPI_ERR_ARG, MPI_ERR_COUNT);
     REFUSED(t, MPI_Group_translate_ranks(world, 2, outside, world, y), MPI_ERR_RANK);
-    REFUSED(t, MPI_Group_translate_ranks(world, -1, outside, world, y), MPI_ERR_ARG,
-            MPI_ERR_COUNT);
+    REFUSED(t, MPI_Group_translate_ranks(world, -1, outside, world, y), MPI_ERR_ARG, MPI_ERR_COUNT);
     REFUSED_UNSAFE(t, MPI_Group_union(world, world, NULL), MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Group_free(NULL), MPI_ERR_ARG, MPI_ERR_GROUP);
     CHECK_CALL(t, MPI_Group_free(&world));
 }
 
-static void ignore(MPI_Comm *comm, int *code, ...) {
+static void ignore(MPI_Comm* comm, int* code, ...)
+{
     (void)comm;
     (void)code;
 }
 
-static void handlers(struct check *t) {
+static void handlers(struct check* t)
+{
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     const int classes[] = {MPI_ERR_ARG, MPI_ERR_ERRHANDLER, -1};
-#define REFUSED_HANDLER(call) \
-    check_refused(t, __FILE__, __LINE__, #call, (call), classes)
+#define REFUSED_HANDLER(call) check_refused(t, __FILE__, __LINE__, #call, (call), classes)
     REFUSED_HANDLER(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL));
     REFUSED_HANDLER(MPI_Errhandler_free(&handler));
-    if (t->skip_garbage) return;
+    if (t->skip_garbage)
+        return;
     REFUSED_HANDLER(MPI_Comm_get_errhandler(MPI_COMM_WORLD, NULL));
     REFUSED_HANDLER(MPI_Comm_create_errhandler(NULL, &handler));
     REFUSED_HANDLER(MPI_Comm_create_errhandler(ignore, NULL));
@@ -115,7 +122,8 @@ static void handlers(struct check *t) {
 #undef REFUSED_HANDLER
 }
 
-static void environment(struct check *t) {
+static void environment(struct check* t)
+{
     char text[MPI_MAX_ERROR_STRING];
     int x = 0, provided = 0;
     REFUSED_UNSAFE(t, MPI_Error_string(MPI_ERR_LASTCODE + 1000, text, &x), MPI_ERR_ARG);
@@ -133,7 +141,8 @@ static void environment(struct check *t) {
                    MPI_ERR_ARG);
 }
 
-static void stale(struct check *t) {
+static void stale(struct check* t)
+{
     MPI_Comm comm, freed_comm;
     MPI_Group group, freed_group;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
@@ -153,7 +162,8 @@ static void stale(struct check *t) {
     CHECK_CALL(t, MPI_Comm_free(&comm));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("errors_communicator");
     struct bad_handles bad;
     bad_handles_fill(&bad, t.skip_garbage);
@@ -164,7 +174,8 @@ static int test_main(void) {
         null_comm(&t, (MPI_Comm)bad.values[i], "a garbage comm");
         bad_group(&t, (MPI_Group)bad.values[i], "a garbage group");
     }
-    if (bad.used > 0) stale(&t);
+    if (bad.used > 0)
+        stale(&t);
     comm_arguments(&t);
     group_arguments(&t);
     handlers(&t);

@@ -3,7 +3,8 @@
 // are freed, completed before, or no requests at all.
 #include "bad_handles.h"
 
-static void null_results(struct check *t) {
+static void null_results(struct check* t)
+{
     MPI_Request none = MPI_REQUEST_NULL;
     MPI_Status status;
     int flag, index, indices[1];
@@ -18,17 +19,18 @@ static void null_results(struct check *t) {
     REFUSED_UNSAFE(t, MPI_Testany(1, NULL, &index, &flag, &status), MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Testany(1, &none, NULL, &flag, &status), MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Testany(1, &none, &index, NULL, &status), MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Waitsome(1, NULL, &index, indices, &status),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Waitsome(1, NULL, &index, indices, &status), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Waitsome(1, &none, NULL, indices, &status), MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Testsome(1, NULL, &index, indices, &status),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Testsome(1, NULL, &index, indices, &status), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
     REFUSED_UNSAFE(t, MPI_Testsome(1, &none, NULL, indices, &status), MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Request_free(NULL), MPI_ERR_ARG, MPI_ERR_REQUEST);
     REFUSED(t, MPI_Request_free(&none), MPI_ERR_REQUEST);
 }
 
-static void negative_counts(struct check *t) {
+static void negative_counts(struct check* t)
+{
     MPI_Request none = MPI_REQUEST_NULL;
     MPI_Status status;
     int flag, index, indices[1];
@@ -36,13 +38,14 @@ static void negative_counts(struct check *t) {
     REFUSED_UNSAFE(t, MPI_Testall(-1, &none, &flag, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Waitany(-1, &none, &index, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
     REFUSED_UNSAFE(t, MPI_Testany(-1, &none, &index, &flag, &status), MPI_ERR_COUNT, MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Waitsome(-1, &none, &index, indices, &status),
-                   MPI_ERR_COUNT, MPI_ERR_ARG);
-    REFUSED_UNSAFE(t, MPI_Testsome(-1, &none, &index, indices, &status),
-                   MPI_ERR_COUNT, MPI_ERR_ARG);
+    REFUSED_UNSAFE(t, MPI_Waitsome(-1, &none, &index, indices, &status), MPI_ERR_COUNT,
+                   MPI_ERR_ARG);
+    REFUSED_UNSAFE(t, MPI_Testsome(-1, &none, &index, indices, &status), MPI_ERR_COUNT,
+                   MPI_ERR_ARG);
 }
 
-static void refused_everywhere(struct check *t, MPI_Request bad, const char *what) {
+static void refused_everywhere(struct check* t, MPI_Request bad, const char* what)
+{
     MPI_Request one = bad, list[2] = {MPI_REQUEST_NULL, bad};
     MPI_Status status, statuses[2];
     int flag, index, count, indices[2];
@@ -59,16 +62,19 @@ static void refused_everywhere(struct check *t, MPI_Request bad, const char *wha
             MPI_ERR_IN_STATUS);
     one = bad;
     REFUSED(t, MPI_Request_free(&one), MPI_ERR_REQUEST);
-    if (t->failures != failures) fprintf(stderr, "errors: rows above are about %s\n", what);
+    if (t->failures != failures)
+        fprintf(stderr, "errors: rows above are about %s\n", what);
 }
 
-static MPI_Request start_receive(struct check *t, int *in, int tag) {
+static MPI_Request start_receive(struct check* t, int* in, int tag)
+{
     MPI_Request request = MPI_REQUEST_NULL;
     CHECK_CALL(t, MPI_Irecv(in, 1, MPI_INT, t->rank, tag, MPI_COMM_WORLD, &request));
     return request;
 }
 
-static void stale(struct check *t) {
+static void stale(struct check* t)
+{
     int in[3] = {0, 0, 0};
     const int out = 3;
     MPI_Request request = start_receive(t, &in[0], 1), old = request, next;
@@ -89,7 +95,8 @@ static void stale(struct check *t) {
     CHECK_CALL(t, MPI_Send(&out, 1, MPI_INT, t->rank, 3, MPI_COMM_WORLD));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("errors_completion");
     struct bad_handles bad;
     bad_handles_fill(&bad, t.skip_garbage);

@@ -5,19 +5,19 @@
 
 // One shape for all six sends: blocking ones leave `request` alone.
 struct send_call {
-    const char *name;
-    int (*blocking)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
-    int (*started)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    const char* name;
+    int (*blocking)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+    int (*started)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 };
 
 static const struct send_call send_calls[] = {
-    {"MPI_Send", MPI_Send, NULL},       {"MPI_Ssend", MPI_Ssend, NULL},
-    {"MPI_Rsend", MPI_Rsend, NULL},     {"MPI_Isend", NULL, MPI_Isend},
-    {"MPI_Issend", NULL, MPI_Issend},   {"MPI_Irsend", NULL, MPI_Irsend},
+    {"MPI_Send", MPI_Send, NULL},     {"MPI_Ssend", MPI_Ssend, NULL},
+    {"MPI_Rsend", MPI_Rsend, NULL},   {"MPI_Isend", NULL, MPI_Isend},
+    {"MPI_Issend", NULL, MPI_Issend}, {"MPI_Irsend", NULL, MPI_Irsend},
 };
 
 struct arguments {
-    void *buffer;
+    void* buffer;
     int count;
     MPI_Datatype type;
     int peer;
@@ -25,7 +25,8 @@ struct arguments {
     MPI_Comm comm;
 };
 
-static int call_send(const struct send_call *call, const struct arguments *a) {
+static int call_send(const struct send_call* call, const struct arguments* a)
+{
     MPI_Request request = MPI_REQUEST_NULL;
     if (call->blocking) {
         return call->blocking(a->buffer, a->count, a->type, a->peer, a->tag, a->comm);
@@ -33,7 +34,8 @@ static int call_send(const struct send_call *call, const struct arguments *a) {
     return call->started(a->buffer, a->count, a->type, a->peer, a->tag, a->comm, &request);
 }
 
-static int call_receive(int started, const struct arguments *a) {
+static int call_receive(int started, const struct arguments* a)
+{
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
     if (started) {
@@ -42,10 +44,12 @@ static int call_receive(int started, const struct arguments *a) {
     return MPI_Recv(a->buffer, a->count, a->type, a->peer, a->tag, a->comm, &status);
 }
 
-static int call_probe(int immediate, const struct arguments *a) {
+static int call_probe(int immediate, const struct arguments* a)
+{
     int flag = 0;
     MPI_Status status;
-    if (immediate) return MPI_Iprobe(a->peer, a->tag, a->comm, &flag, &status);
+    if (immediate)
+        return MPI_Iprobe(a->peer, a->tag, a->comm, &flag, &status);
     return MPI_Probe(a->peer, a->tag, a->comm, &status);
 }
 
@@ -53,20 +57,22 @@ static int call_probe(int immediate, const struct arguments *a) {
 enum { sends = 1, receives = 2, probes = 4 };
 
 struct row {
-    const char *what;
+    const char* what;
     int families;
     struct arguments arguments;
     int allowed[4];
 };
 
-static void one(struct check *t, const struct row *row) {
+static void one(struct check* t, const struct row* row)
+{
     const long failures = t->failures;
-    const char *name = "";
+    const char* name = "";
     for (int i = 0; i < 6 && row->families & sends; ++i) {
         const long before = t->failures;
         check_refused(t, __FILE__, __LINE__, send_calls[i].name,
                       call_send(&send_calls[i], &row->arguments), row->allowed);
-        if (t->failures != before) name = send_calls[i].name;
+        if (t->failures != before)
+            name = send_calls[i].name;
     }
     for (int i = 0; i < 2 && row->families & receives; ++i) {
         check_refused(t, __FILE__, __LINE__, i ? "MPI_Irecv" : "MPI_Recv",
@@ -81,7 +87,8 @@ static void one(struct check *t, const struct row *row) {
     }
 }
 
-static void plain_rows(struct check *t) {
+static void plain_rows(struct check* t)
+{
     int x[4] = {0};
     const int n = t->size, all = sends | receives | probes, data = sends | receives;
     const struct row rows[] = {
@@ -92,13 +99,18 @@ static void plain_rows(struct check *t) {
         {"rank = size", all, {x, 1, MPI_INT, n, 0, MPI_COMM_WORLD}, {MPI_ERR_RANK, -1}},
         {"large rank", all, {x, 1, MPI_INT, 1 << 30, 0, MPI_COMM_WORLD}, {MPI_ERR_RANK, -1}},
         {"rank -7", all, {x, 1, MPI_INT, -7, 0, MPI_COMM_WORLD}, {MPI_ERR_RANK, -1}},
-        {"MPI_ROOT as rank", all, {x, 1, MPI_INT, MPI_ROOT, 0, MPI_COMM_WORLD},
+        {"MPI_ROOT as rank", all, {x, 1, MPI_INT, MPI_ROOT, 0, MPI_COMM_WORLD}, {MPI_ERR_RANK, -1}},
+        {"rank MPI_UNDEFINED",
+         all,
+         {x, 1, MPI_INT, MPI_UNDEFINED, 0, MPI_COMM_WORLD},
          {MPI_ERR_RANK, -1}},
-        {"rank MPI_UNDEFINED", all, {x, 1, MPI_INT, MPI_UNDEFINED, 0, MPI_COMM_WORLD},
+        {"send to any source",
+         sends,
+         {x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD},
          {MPI_ERR_RANK, -1}},
-        {"send to any source", sends, {x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD},
-         {MPI_ERR_RANK, -1}},
-        {"send with any tag", sends, {x, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD},
+        {"send with any tag",
+         sends,
+         {x, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD},
          {MPI_ERR_TAG, -1}},
         {"tag -1", all, {x, 1, MPI_INT, 0, -1, MPI_COMM_WORLD}, {MPI_ERR_TAG, -1}},
         {"tag -7", all, {x, 1, MPI_INT, 0, -7, MPI_COMM_WORLD}, {MPI_ERR_TAG, -1}},
@@ -107,29 +119,36 @@ static void plain_rows(struct check *t) {
     };
     for (int i = 0; i < (int)(sizeof rows / sizeof rows[0]); ++i) {
         // MPICH takes -1, its own number of MPI_ANY_TAG, for a wildcard under the ABI too.
-        if (t->lenient && rows[i].arguments.tag == -1) continue;
+        if (t->lenient && rows[i].arguments.tag == -1)
+            continue;
         one(t, &rows[i]);
     }
 }
 
-static void garbage_rows(struct check *t, const struct bad_handles *bad) {
+static void garbage_rows(struct check* t, const struct bad_handles* bad)
+{
     int x[4] = {0};
     for (int i = 0; i < bad->used; ++i) {
-        const struct row comm = {"garbage comm", sends | receives | probes,
+        const struct row comm = {"garbage comm",
+                                 sends | receives | probes,
                                  {x, 1, MPI_INT, 0, 0, (MPI_Comm)bad->values[i]},
                                  {MPI_ERR_COMM, -1}};
-        const struct row type = {"garbage type", sends | receives,
+        const struct row type = {"garbage type",
+                                 sends | receives,
                                  {x, 1, (MPI_Datatype)bad->values[i], 0, 0, MPI_COMM_WORLD},
                                  {MPI_ERR_TYPE, -1}};
         one(t, &comm);
         one(t, &type);
     }
-    if (bad->used == 0) return;
+    if (bad->used == 0)
+        return;
     // A handle of another kind is as wrong as any.
-    const struct row comm = {"an op as comm", sends | receives | probes,
+    const struct row comm = {"an op as comm",
+                             sends | receives | probes,
                              {x, 1, MPI_INT, 0, 0, (MPI_Comm)(uintptr_t)MPI_SUM},
                              {MPI_ERR_COMM, -1}};
-    const struct row type = {"a comm as type", sends | receives,
+    const struct row type = {"a comm as type",
+                             sends | receives,
                              {x, 1, (MPI_Datatype)(uintptr_t)MPI_COMM_WORLD, 0, 0, MPI_COMM_WORLD},
                              {MPI_ERR_TYPE, -1}};
     one(t, &comm);
@@ -138,16 +157,18 @@ static void garbage_rows(struct check *t, const struct bad_handles *bad) {
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     freed = copy;
     CHECK_CALL(t, MPI_Comm_free(&copy));
-    const struct row gone = {"freed comm", sends | receives | probes,
-                             {x, 1, MPI_INT, 0, 0, freed}, {MPI_ERR_COMM, -1}};
+    const struct row gone = {
+        "freed comm", sends | receives | probes, {x, 1, MPI_INT, 0, 0, freed}, {MPI_ERR_COMM, -1}};
     one(t, &gone);
     // Its slot may be used again; the old handle is still not the new communicator.
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &copy));
-    if (CHECK(t, copy != freed)) one(t, &gone);
+    if (CHECK(t, copy != freed))
+        one(t, &gone);
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
-static void sendrecv(struct check *t) {
+static void sendrecv(struct check* t)
+{
     int out = 1, in = 0;
     const int n = t->size, nobody = MPI_PROC_NULL;
     MPI_Status status;
@@ -178,17 +199,18 @@ static void sendrecv(struct check *t) {
 #undef SENDRECV
 }
 
-static void null_results(struct check *t) {
+static void null_results(struct check* t)
+{
     int x = 0, flag = 0;
     MPI_Status status;
-    REFUSED_UNSAFE(t, MPI_Isend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
-    REFUSED_UNSAFE(t, MPI_Issend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
-    REFUSED_UNSAFE(t, MPI_Irsend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
-    REFUSED_UNSAFE(t, MPI_Irecv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL),
-                   MPI_ERR_ARG, MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Isend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Issend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Irsend(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
+    REFUSED_UNSAFE(t, MPI_Irecv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG,
+                   MPI_ERR_REQUEST);
     REFUSED(t, MPI_Iprobe(0, 0, MPI_COMM_WORLD, NULL, &status), MPI_ERR_ARG);
     CHECK_CALL(t, MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &status));
     REFUSED(t, MPI_Get_count(&status, MPI_INT, NULL), MPI_ERR_ARG);
@@ -198,7 +220,8 @@ static void null_results(struct check *t) {
     REFUSED(t, MPI_Type_size(MPI_INT, NULL), MPI_ERR_ARG);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("errors_point_to_point");
     struct bad_handles bad;
     bad_handles_fill(&bad, t.skip_garbage);

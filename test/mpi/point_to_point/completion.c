@@ -5,7 +5,8 @@
 
 enum { many = 24, tag_release = 500 };
 
-static void check_empty(struct check *t, const MPI_Status *status) {
+static void check_empty(struct check* t, const MPI_Status* status)
+{
     int count = -1;
     CHECK_INT(t, status->MPI_SOURCE, MPI_ANY_SOURCE);
     CHECK_INT(t, status->MPI_TAG, MPI_ANY_TAG);
@@ -13,11 +14,13 @@ static void check_empty(struct check *t, const MPI_Status *status) {
     CHECK_INT(t, count, 0);
 }
 
-static void spoil(MPI_Status *status) {
+static void spoil(MPI_Status* status)
+{
     memset(status, 0x5A, sizeof *status);
 }
 
-static void null_requests(struct check *t) {
+static void null_requests(struct check* t)
+{
     MPI_Request none[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Status status, statuses[3];
     int flag = 0, index = 0, indices[3], count = 0;
@@ -28,14 +31,18 @@ static void null_requests(struct check *t) {
     CHECK_CALL(t, MPI_Test(&none[0], &flag, &status));
     CHECK_INT(t, flag, 1);
     check_empty(t, &status);
-    for (int i = 0; i < 3; ++i) spoil(&statuses[i]);
+    for (int i = 0; i < 3; ++i)
+        spoil(&statuses[i]);
     CHECK_CALL(t, MPI_Waitall(3, none, statuses));
-    for (int i = 0; i < 3; ++i) check_empty(t, &statuses[i]);
-    for (int i = 0; i < 3; ++i) spoil(&statuses[i]);
+    for (int i = 0; i < 3; ++i)
+        check_empty(t, &statuses[i]);
+    for (int i = 0; i < 3; ++i)
+        spoil(&statuses[i]);
     flag = 0;
     CHECK_CALL(t, MPI_Testall(3, none, &flag, statuses));
     CHECK_INT(t, flag, 1);
-    for (int i = 0; i < 3; ++i) check_empty(t, &statuses[i]);
+    for (int i = 0; i < 3; ++i)
+        check_empty(t, &statuses[i]);
     spoil(&status);
     CHECK_CALL(t, MPI_Waitany(3, none, &index, &status));
     CHECK_INT(t, index, MPI_UNDEFINED);
@@ -54,7 +61,8 @@ static void null_requests(struct check *t) {
     CHECK_INT(t, count, MPI_UNDEFINED);
 }
 
-static void empty_lists(struct check *t) {
+static void empty_lists(struct check* t)
+{
     int flag = 0, index = 0, count = 0;
     MPI_Status status;
     CHECK_CALL(t, MPI_Waitall(0, NULL, MPI_STATUSES_IGNORE));
@@ -75,7 +83,8 @@ static void empty_lists(struct check *t) {
 }
 
 // Nothing has been sent, so nothing may complete; then everything must.
-static void tests_before_and_after(struct check *t) {
+static void tests_before_and_after(struct check* t)
+{
     MPI_Request receives[3], sent[3];
     MPI_Status statuses[3];
     int in[3] = {0, 0, 0}, out[3] = {10, 11, 12}, flag = 1, index = 0, count = 0, indices[3];
@@ -105,7 +114,8 @@ static void tests_before_and_after(struct check *t) {
     CHECK_CALL(t, MPI_Isend(&out[0], 1, MPI_INT, t->rank, 0, MPI_COMM_WORLD, &sent[0]));
     CHECK_CALL(t, MPI_Isend(&out[1], 1, MPI_INT, t->rank, 1, MPI_COMM_WORLD, &sent[1]));
     for (flag = 0; !flag;) {
-        if (MPI_Testall(3, receives, &flag, statuses) != MPI_SUCCESS) break;
+        if (MPI_Testall(3, receives, &flag, statuses) != MPI_SUCCESS)
+            break;
     }
     CHECK(t, receives[0] == MPI_REQUEST_NULL && receives[1] == MPI_REQUEST_NULL);
     CHECK_INT(t, statuses[0].MPI_TAG, 0);
@@ -114,8 +124,17 @@ static void tests_before_and_after(struct check *t) {
     CHECK_CALL(t, MPI_Waitall(3, sent, MPI_STATUSES_IGNORE));
 }
 
-enum how { wait_each, wait_all, wait_any, wait_some, test_each, test_all, test_any, test_some,
-           how_count };
+enum how {
+    wait_each,
+    wait_all,
+    wait_any,
+    wait_some,
+    test_each,
+    test_all,
+    test_any,
+    test_some,
+    how_count
+};
 
 struct batch {
     MPI_Request requests[many];
@@ -124,8 +143,10 @@ struct batch {
     int left;
 };
 
-static void note(struct check *t, struct batch *b, int index, const MPI_Status *status) {
-    if (!CHECK(t, index >= 0 && index < many)) return;
+static void note(struct check* t, struct batch* b, int index, const MPI_Status* status)
+{
+    if (!CHECK(t, index >= 0 && index < many))
+        return;
     CHECK_INT(t, b->finished[index], 0);
     CHECK(t, b->requests[index] == MPI_REQUEST_NULL);
     b->finished[index] = 1;
@@ -134,56 +155,72 @@ static void note(struct check *t, struct batch *b, int index, const MPI_Status *
 }
 
 // One call of the family; completes what it completes.
-static void step(struct check *t, struct batch *b, enum how how) {
+static void step(struct check* t, struct batch* b, enum how how)
+{
     MPI_Status statuses[many];
     int indices[many], index = -1, flag = 1, count = 0;
     const int turn = many - b->left;
     switch (how) {
-    case wait_each: index = (turn * 7) % many;
-        CHECK_CALL(t, MPI_Wait(&b->requests[index], statuses));
-        break;
-    case wait_any: CHECK_CALL(t, MPI_Waitany(many, b->requests, &index, statuses)); break;
-    case test_each: index = (turn * 5) % many;
-        CHECK_CALL(t, MPI_Test(&b->requests[index], &flag, statuses));
-        break;
-    case test_any: CHECK_CALL(t, MPI_Testany(many, b->requests, &index, &flag, statuses)); break;
-    case wait_all: CHECK_CALL(t, MPI_Waitall(many, b->requests, statuses)); break;
-    case test_all: CHECK_CALL(t, MPI_Testall(many, b->requests, &flag, statuses)); break;
-    case wait_some:
-        CHECK_CALL(t, MPI_Waitsome(many, b->requests, &count, indices, statuses));
-        CHECK(t, count >= 1 && count <= b->left);
-        break;
-    default: CHECK_CALL(t, MPI_Testsome(many, b->requests, &count, indices, statuses));
-        CHECK(t, count >= 0 && count <= b->left);
-        break;
+        case wait_each:
+            index = (turn * 7) % many;
+            CHECK_CALL(t, MPI_Wait(&b->requests[index], statuses));
+            break;
+        case wait_any:
+            CHECK_CALL(t, MPI_Waitany(many, b->requests, &index, statuses));
+            break;
+        case test_each:
+            index = (turn * 5) % many;
+            CHECK_CALL(t, MPI_Test(&b->requests[index], &flag, statuses));
+            break;
+        case test_any:
+            CHECK_CALL(t, MPI_Testany(many, b->requests, &index, &flag, statuses));
+            break;
+        case wait_all:
+            CHECK_CALL(t, MPI_Waitall(many, b->requests, statuses));
+            break;
+        case test_all:
+            CHECK_CALL(t, MPI_Testall(many, b->requests, &flag, statuses));
+            break;
+        case wait_some:
+            CHECK_CALL(t, MPI_Waitsome(many, b->requests, &count, indices, statuses));
+            CHECK(t, count >= 1 && count <= b->left);
+            break;
+        default:
+            CHECK_CALL(t, MPI_Testsome(many, b->requests, &count, indices, statuses));
+            CHECK(t, count >= 0 && count <= b->left);
+            break;
     }
     if (how == wait_some || how == test_some) {
-        for (int k = 0; k < count; ++k) note(t, b, indices[k], &statuses[k]);
+        for (int k = 0; k < count; ++k)
+            note(t, b, indices[k], &statuses[k]);
     } else if (how == wait_all || (how == test_all && flag)) {
-        for (int k = 0; k < many; ++k) note(t, b, k, &statuses[k]);
+        for (int k = 0; k < many; ++k)
+            note(t, b, k, &statuses[k]);
     } else if (how != test_all && flag) {
         note(t, b, index, statuses);
     }
 }
 
 // Ring neighbours send `many` messages of all protocols; the receiver finishes them by `how`.
-static void finish_by(struct check *t, enum how how) {
+static void finish_by(struct check* t, enum how how)
+{
     enum { room = 20000 };
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     unsigned char *out = check_memory((size_t)many * room), *in = check_memory((size_t)many * room);
     MPI_Request sent[many];
     struct batch b = {.left = many};
     for (int i = 0; i < many; ++i) {
-        CHECK_CALL(t, MPI_Irecv(in + i * room, room, MPI_BYTE, from, i, MPI_COMM_WORLD,
-                                &b.requests[i]));
+        CHECK_CALL(
+            t, MPI_Irecv(in + i * room, room, MPI_BYTE, from, i, MPI_COMM_WORLD, &b.requests[i]));
     }
     for (int k = 0; k < many; ++k) {
         const int i = (k * 11) % many;
         check_fill(out + i * room, (size_t)(i * 800), (uint64_t)(i + t->rank));
-        CHECK_CALL(t, MPI_Isend(out + i * room, i * 800, MPI_BYTE, to, i, MPI_COMM_WORLD,
-                                &sent[k]));
+        CHECK_CALL(t,
+                   MPI_Isend(out + i * room, i * 800, MPI_BYTE, to, i, MPI_COMM_WORLD, &sent[k]));
     }
-    while (b.left > 0 && t->failures == 0) step(t, &b, how);
+    while (b.left > 0 && t->failures == 0)
+        step(t, &b, how);
     for (int i = 0; i < many; ++i) {
         int count = -1;
         CHECK_INT(t, b.statuses[i].MPI_TAG, i);
@@ -199,14 +236,16 @@ static void finish_by(struct check *t, enum how how) {
 
 // Waitany with one finished receive among unfinished ones returns although the others never
 // finish before this rank goes on.
-static void waitany_does_not_wait_for_all(struct check *t) {
+static void waitany_does_not_wait_for_all(struct check* t)
+{
     const int partner = t->rank ^ 1;
     MPI_Request requests[3];
     int in[3] = {0, 0, 0}, value = 3, index = -1, released = 0;
-    if (partner >= t->size) return;
+    if (partner >= t->size)
+        return;
     for (int i = 0; i < 3; ++i) {
-        CHECK_CALL(t, MPI_Irecv(&in[i], 1, MPI_INT, partner, 600 + i, MPI_COMM_WORLD,
-                                &requests[i]));
+        CHECK_CALL(t,
+                   MPI_Irecv(&in[i], 1, MPI_INT, partner, 600 + i, MPI_COMM_WORLD, &requests[i]));
     }
     CHECK_CALL(t, MPI_Send(&value, 1, MPI_INT, partner, 601, MPI_COMM_WORLD));
     CHECK_CALL(t, MPI_Waitany(3, requests, &index, MPI_STATUS_IGNORE));
@@ -219,12 +258,14 @@ static void waitany_does_not_wait_for_all(struct check *t) {
     CHECK_INT(t, in[0] + in[1] + in[2], 9);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("completion");
     null_requests(&t);
     empty_lists(&t);
     tests_before_and_after(&t);
-    for (int how = 0; how < how_count; ++how) finish_by(&t, (enum how)how);
+    for (int how = 0; how < how_count; ++how)
+        finish_by(&t, (enum how)how);
     waitany_does_not_wait_for_all(&t);
     return check_finish(&t);
 }

@@ -7,34 +7,41 @@ enum mode { send, synchronous, ready, start, start_synchronous, start_ready, mod
 enum { tag_data = 11, tag_ready = 12, tag_arrived = 13, big_bytes = 1 << 18 };
 
 static const int sizes[] = {
-    0,     1,     7,     8,     39,    40,     41,     63,      64,      65,     255,
-    256,   1023,  1024,  4095,  4096,  4097,   8191,   8192,    8193,    16384,  32769,
+    0,     1,     7,     8,      39,     40,      41,      63,      64,      65,    255,
+    256,   1023,  1024,  4095,   4096,   4097,    8191,    8192,    8193,    16384, 32769,
     65535, 65536, 65537, 131073, 262144, 1000003, 1048576, 4194304, 4194311,
 };
 enum { size_count = sizeof sizes / sizeof sizes[0] };
 
 struct pair {
-    unsigned char *out;
-    unsigned char *in;
+    unsigned char* out;
+    unsigned char* in;
     int left;
     int right;
 };
 
 // Blocking modes leave the null request.
-static int start_send(enum mode mode, const void *data, int bytes, int to, MPI_Request *request) {
+static int start_send(enum mode mode, const void* data, int bytes, int to, MPI_Request* request)
+{
     *request = MPI_REQUEST_NULL;
     switch (mode) {
-    case send: return MPI_Send(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
-    case synchronous: return MPI_Ssend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
-    case ready: return MPI_Rsend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
-    case start: return MPI_Isend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
-    case start_synchronous:
-        return MPI_Issend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
-    default: return MPI_Irsend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
+        case send:
+            return MPI_Send(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
+        case synchronous:
+            return MPI_Ssend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
+        case ready:
+            return MPI_Rsend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD);
+        case start:
+            return MPI_Isend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
+        case start_synchronous:
+            return MPI_Issend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
+        default:
+            return MPI_Irsend(data, bytes, MPI_BYTE, to, tag_data, MPI_COMM_WORLD, request);
     }
 }
 
-static void check_status(struct check *t, const MPI_Status *status, int source, int bytes) {
+static void check_status(struct check* t, const MPI_Status* status, int source, int bytes)
+{
     int count = -1;
     CHECK_INT(t, status->MPI_SOURCE, source);
     CHECK_INT(t, status->MPI_TAG, tag_data);
@@ -42,14 +49,16 @@ static void check_status(struct check *t, const MPI_Status *status, int source, 
     CHECK_INT(t, count, bytes);
 }
 
-static void check_received(struct check *t, const unsigned char *in, int bytes, uint64_t seed) {
+static void check_received(struct check* t, const unsigned char* in, int bytes, uint64_t seed)
+{
     CHECK_PATTERN(t, in, (size_t)bytes, seed);
     CHECK_PATTERN(t, in - check_guard_bytes, check_guard_bytes, 3);
     CHECK_PATTERN(t, in + bytes, check_guard_bytes, 5);
 }
 
-static void prepare(struct pair *p, int bytes, int shift, uint64_t seed, unsigned char **out,
-                    unsigned char **in) {
+static void prepare(struct pair* p, int bytes, int shift, uint64_t seed, unsigned char** out,
+                    unsigned char** in)
+{
     *out = p->out + check_guard_bytes + shift;
     *in = p->in + check_guard_bytes + (shift * 3) % 8;
     check_fill(*out, (size_t)bytes, seed);
@@ -59,14 +68,15 @@ static void prepare(struct pair *p, int bytes, int shift, uint64_t seed, unsigne
 }
 
 // Round the ring; the receive is posted before the neighbour may send.
-static void posted(struct check *t, struct pair *p, enum mode mode, int bytes, int shift) {
+static void posted(struct check* t, struct pair* p, enum mode mode, int bytes, int shift)
+{
     unsigned char *out, *in;
     MPI_Request receive, sent;
     MPI_Status status;
     prepare(p, bytes, shift, (uint64_t)t->rank + 100, &out, &in);
     CHECK_CALL(t, MPI_Irecv(in, bytes, MPI_BYTE, p->left, tag_data, MPI_COMM_WORLD, &receive));
-    CHECK_CALL(t, MPI_Sendrecv(NULL, 0, MPI_BYTE, p->left, tag_ready, NULL, 0, MPI_BYTE,
-                               p->right, tag_ready, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Sendrecv(NULL, 0, MPI_BYTE, p->left, tag_ready, NULL, 0, MPI_BYTE, p->right,
+                               tag_ready, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_CALL(t, start_send(mode, out, bytes, p->right, &sent));
     CHECK_CALL(t, MPI_Wait(&receive, &status));
     CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
@@ -77,15 +87,16 @@ static void posted(struct check *t, struct pair *p, enum mode mode, int bytes, i
 }
 
 // Round the ring; an empty message sent later has come before the receive is posted.
-static void unexpected(struct check *t, struct pair *p, enum mode mode, int bytes, int shift) {
+static void unexpected(struct check* t, struct pair* p, enum mode mode, int bytes, int shift)
+{
     unsigned char *out, *in;
     MPI_Request sent[2];
     MPI_Status status;
     prepare(p, bytes, shift, (uint64_t)t->rank + 200, &out, &in);
     CHECK_CALL(t, start_send(mode, out, bytes, p->right, &sent[0]));
     CHECK_CALL(t, MPI_Isend(NULL, 0, MPI_BYTE, p->right, tag_arrived, MPI_COMM_WORLD, &sent[1]));
-    CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_BYTE, p->left, tag_arrived, MPI_COMM_WORLD,
-                           MPI_STATUS_IGNORE));
+    CHECK_CALL(
+        t, MPI_Recv(NULL, 0, MPI_BYTE, p->left, tag_arrived, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_CALL(t, MPI_Recv(in, bytes, MPI_BYTE, p->left, tag_data, MPI_COMM_WORLD, &status));
     CHECK_CALL(t, MPI_Waitall(2, sent, MPI_STATUSES_IGNORE));
     check_status(t, &status, p->left, bytes);
@@ -93,12 +104,14 @@ static void unexpected(struct check *t, struct pair *p, enum mode mode, int byte
 }
 
 // Even ranks send, odd ones have seen the message by Probe before they receive it.
-static void probed(struct check *t, struct pair *p, enum mode mode, int bytes, int shift) {
+static void probed(struct check* t, struct pair* p, enum mode mode, int bytes, int shift)
+{
     unsigned char *out, *in;
     MPI_Request sent;
     MPI_Status status;
     const int partner = t->rank ^ 1;
-    if (partner >= t->size) return;
+    if (partner >= t->size)
+        return;
     prepare(p, bytes, shift, 300, &out, &in);
     if (t->rank % 2 == 0) {
         CHECK_CALL(t, start_send(mode, out, bytes, partner, &sent));
@@ -112,7 +125,8 @@ static void probed(struct check *t, struct pair *p, enum mode mode, int bytes, i
     check_received(t, in, bytes, 300);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("modes");
     const size_t room = (size_t)sizes[size_count - 1] + 2 * check_guard_bytes + 16;
     struct pair p = {check_memory(room), check_memory(room), (t.rank + t.size - 1) % t.size,

@@ -3,7 +3,8 @@
 // rank; messages of a rank to itself.
 #include "../check.h"
 
-static void check_from_nobody(struct check *t, const MPI_Status *status) {
+static void check_from_nobody(struct check* t, const MPI_Status* status)
+{
     int count = -1;
     CHECK_INT(t, status->MPI_SOURCE, MPI_PROC_NULL);
     CHECK_INT(t, status->MPI_TAG, MPI_ANY_TAG);
@@ -11,7 +12,8 @@ static void check_from_nobody(struct check *t, const MPI_Status *status) {
     CHECK_INT(t, count, 0);
 }
 
-static void proc_null(struct check *t) {
+static void proc_null(struct check* t)
+{
     int value = 17, flag = 0;
     MPI_Status status;
     MPI_Request requests[4];
@@ -40,7 +42,8 @@ static void proc_null(struct check *t) {
 }
 
 // A line of ranks: the ends talk to nobody.
-static void line(struct check *t) {
+static void line(struct check* t)
+{
     const int left = t->rank > 0 ? t->rank - 1 : MPI_PROC_NULL;
     const int right = t->rank + 1 < t->size ? t->rank + 1 : MPI_PROC_NULL;
     int from_left = -1;
@@ -51,7 +54,8 @@ static void line(struct check *t) {
     CHECK_INT(t, status.MPI_SOURCE, left);
 }
 
-static void ring(struct check *t, int bytes, int distance) {
+static void ring(struct check* t, int bytes, int distance)
+{
     const int to = (t->rank + distance) % t->size;
     const int from = (t->rank + t->size - distance % t->size) % t->size;
     unsigned char *out = check_memory((size_t)bytes), *in = check_memory((size_t)bytes + 8);
@@ -70,7 +74,8 @@ static void ring(struct check *t, int bytes, int distance) {
 }
 
 // Different types and tags both ways, any source and any tag on the receiving side.
-static void wild(struct check *t) {
+static void wild(struct check* t)
+{
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
     const double out[2] = {t->rank + 0.5, -1};
     double in[2] = {0, 0};
@@ -83,7 +88,8 @@ static void wild(struct check *t) {
 }
 
 // MPI_COMM_SELF and MPI_COMM_WORLD are apart even where both address the same rank.
-static void self(struct check *t) {
+static void self(struct check* t)
+{
     int world = 1, own = 2, got = 0, flag = -1;
     MPI_Request requests[2];
     MPI_Status status;
@@ -99,13 +105,15 @@ static void self(struct check *t) {
     CHECK_CALL(t, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("sendrecv");
     static const int sizes[] = {0, 1, 40, 41, 4096, 8191, 8192, 8193, 65536, 1000001};
     proc_null(&t);
     line(&t);
     for (int i = 0; i < 10; ++i) {
-        for (int distance = 0; distance <= t.size; ++distance) ring(&t, sizes[i], distance);
+        for (int distance = 0; distance <= t.size; ++distance)
+            ring(&t, sizes[i], distance);
     }
     CHECK_CALL(&t, MPI_Barrier(MPI_COMM_WORLD));
     wild(&t);

@@ -65,8 +65,7 @@ TEST(Group, SetOperationsBehaveLikeTheModel)
         int relation = MPI_UNEQUAL;
         if (a == b) {
             relation = MPI_IDENT;
-        }
-        else if (a.size() == b.size() && rest.empty()) {
+        } else if (a.size() == b.size() && rest.empty()) {
             relation = MPI_SIMILAR;
         }
         ASSERT_EQ(compare(first, second), relation);

@@ -78,8 +78,7 @@ class SymbolicRun {
             events_.pop_back();
             if (event.kind == EventKind::start) {
                 start(event.rank, event.node);
-            }
-            else {
+            } else {
                 deliver(event);
             }
         }
@@ -187,8 +186,7 @@ class SymbolicRun {
         return values;
     }
 
-    void write(std::uint32_t rank, std::uint32_t node, engine::Extent extent,
-               const Symbols& values)
+    void write(std::uint32_t rank, std::uint32_t node, engine::Extent extent, const Symbols& values)
     {
         Symbol* to = find(rank, node, extent);
         if (to == nullptr) {
@@ -226,17 +224,17 @@ class SymbolicRun {
     {
         const engine::GraphNode& step = node_of(rank, node);
         switch (step.kind) {
-        case engine::NodeKind::copy:
-            write(rank, node, step.target, read(rank, node, step.source));
-            complete(rank, node);
-            return;
-        case engine::NodeKind::reduce:
-            reduce(rank, node);
-            complete(rank, node);
-            return;
-        case engine::NodeKind::send:
-        case engine::NodeKind::receive:
-            break;
+            case engine::NodeKind::copy:
+                write(rank, node, step.target, read(rank, node, step.source));
+                complete(rank, node);
+                return;
+            case engine::NodeKind::reduce:
+                reduce(rank, node);
+                complete(rank, node);
+                return;
+            case engine::NodeKind::send:
+            case engine::NodeKind::receive:
+                break;
         }
         if (step.peer >= ranks_.size() || step.peer == rank) {
             fault(rank, node, "has a peer that is nobody else");
@@ -276,8 +274,8 @@ class SymbolicRun {
     {
         Message& message = event.message;
         if (!message.is_copied_out) {
-            message.payload = read(message.rank, message.node,
-                                   node_of(message.rank, message.node).source);
+            message.payload =
+                read(message.rank, message.node, node_of(message.rank, message.node).source);
             complete(message.rank, message.node);
         }
         write(event.rank, event.node, node_of(event.rank, event.node).target, message.payload);

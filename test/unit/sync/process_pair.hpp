@@ -14,8 +14,8 @@ template <typename T>
 class Shared {
   public:
     Shared()
-        : place_(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                        0))
+        : place_(
+              ::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
     {
         if (place_ == MAP_FAILED) {
             std::abort();

@@ -204,8 +204,7 @@ TEST(SpscBytes, PiecesAreContiguousAndTheLargestAlwaysFitsAnEmptyRing)
     for (std::uint64_t turn = 0; turn < 10'000; ++turn) {
         const std::uint64_t size = turn % 2 == 0 ? largest : turn % largest + 1;
         ASSERT_TRUE(ring->control.reserve(size, &piece)) << turn;
-        const auto* const place =
-            static_cast<unsigned char*>(ring->control.place_of(piece.begin));
+        const auto* const place = static_cast<unsigned char*>(ring->control.place_of(piece.begin));
         ASSERT_GE(place, ring->bytes);
         ASSERT_LE(place + size, ring->bytes + ByteRing::capacity);
         ASSERT_EQ(ring->control.begin_of(piece.end, size), piece.begin);
