@@ -25,6 +25,7 @@ int Driver::progress()
 {
     int events = take_frames();
     if (rank_.peers_waiting != nullptr) [[unlikely]] {
+        rank_.lacks_memory = false;
         events += post_waiting();
     }
     events += node_.poller(*this);
@@ -86,6 +87,7 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
     }
     PeerSlot& slot = rank_.peers[peer];
     if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
+        rank_.lacks_memory = true;
         return base::Status::retry_no_memory;
     }
     const base::Status status = slot.lane->post(kind, header, payload, payload_bytes);

@@ -191,8 +191,8 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
-/// How long a collective may lack memory for its next step before the job ends with a sentence:
-/// other ranks free some in milliseconds, or never.
+/// How long a rank may lack memory for a step of a collective or for its way to a peer before the
+/// job ends with a sentence: other ranks free some in milliseconds, or never.
 class Famine {
   public:
     void endure(Driver& driver)
@@ -203,9 +203,8 @@ class Famine {
         }
         if (now_ns - began_ns_ > patience_ns) {
             platform::fatal(driver.rank().rank,
-                            "the node heap has had no room for a step of a collective for 10 "
-                            "seconds; raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where the "
-                            "heap is there");
+                            "the node heap has had no room for the next step for 10 seconds; raise "
+                            "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
         }
         platform::yield_core();
     }
@@ -249,9 +248,9 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
         }
-        // A run that lacked memory goes on when somebody frees some, which rings nobody's bell:
+        // What lacks memory goes on when somebody frees some, which rings nobody's bell:
         // the thread stays awake, giving its core away, until it could.
-        if (driver.rank().stalled_graphs != nullptr) {
+        if (driver.rank().stalled_graphs != nullptr || driver.rank().lacks_memory) {
             famine.endure(driver);
             continue;
         }

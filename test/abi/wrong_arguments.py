@@ -68,8 +68,7 @@ def good(function: Function, arg: Arg) -> str:
         return "ranges"
     if arg.is_array:
         return ARRAYS[arg.kind]
-    # The size of a buffer in bytes is a count by its type, but no number of elements.
-    if (arg.kind == "length" and arg.direction == "in") or (arg.kind == "count" and name == "size"):
+    if arg.kind == "length" and arg.direction == "in":
         of_ranks = any(other.kind in RANK_KINDS and other.array == arg.name
                        for other in function.args)
         return "0" if of_ranks else "1"
