@@ -30,8 +30,9 @@ class Collective {
         : node_(node)
     {
         for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
-            templates_.push_back(store_graph(node.driver(rank).allocator(),
-                                             build(algorithm, {rank, node.size(), in_place}, root)));
+            templates_.push_back(
+                store_graph(node.driver(rank).allocator(),
+                            build(algorithm, {rank, node.size(), in_place}, root)));
         }
         ops_.resize(node.size());
     }
@@ -153,7 +154,8 @@ TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
     node.settle();
     for (std::size_t i = 0; i < ops.size(); ++i) {
         ASSERT_TRUE(ops[i]->word.is_complete());
-        EXPECT_EQ(buffers[i], std::vector<std::int64_t>(2000, static_cast<std::int64_t>(i % runs) + 1));
+        EXPECT_EQ(buffers[i],
+                  std::vector<std::int64_t>(2000, static_cast<std::int64_t>(i % runs) + 1));
         node.driver(static_cast<std::uint32_t>(i / runs)).destroy_op(ops[i]);
     }
 }
@@ -197,8 +199,10 @@ TEST(GraphEngine, ARootThatIsBusyDoesNotHoldUpOtherCommunicators)
     std::vector<std::int64_t> buffer(1, 7);
     std::vector<std::int64_t> result(1, 0);
     memory::Allocator& allocator = node.driver(0).allocator();
-    GraphTemplate* root = store_graph(allocator, build(Algorithm::bcast_binomial, {0, 2, false}, 0));
-    GraphTemplate* leaf = store_graph(allocator, build(Algorithm::bcast_binomial, {1, 2, false}, 0));
+    GraphTemplate* root =
+        store_graph(allocator, build(Algorithm::bcast_binomial, {0, 2, false}, 0));
+    GraphTemplate* leaf =
+        store_graph(allocator, build(Algorithm::bcast_binomial, {1, 2, false}, 0));
     Op* receiving = start_graph(node.driver(0), *leaf, *first, vector_of(result, result));
     Op* sending = start_graph(node.driver(1), *root, *second, vector_of(buffer, buffer));
     node.settle();
@@ -326,8 +330,8 @@ TEST(GraphEngine, ARunThatLacksMemoryGoesOnWhenThereIsSome)
         // Room for the run and the op of its end, but for no receive.
         for (int blocks = 0; blocks < 2 && receiving == nullptr; ++blocks) {
             famine.give_one_of_each_size();
-            receiving = start_graph(node.driver(1), bcast.stored(1), node.world(1),
-                                    vector_of(got, got));
+            receiving =
+                start_graph(node.driver(1), bcast.stored(1), node.world(1), vector_of(got, got));
         }
         ASSERT_NE(receiving, nullptr);
         ASSERT_NE(node.driver(1).rank().stalled_graphs, nullptr);

@@ -93,8 +93,7 @@ TEST(Wait, WaitsForAsManyOpsAsAreNeeded)
             ops[tag] = node.start_receive(1, 0, tag, &got[tag], 4);
         }
         const auto complete = [&] {
-            return std::count_if(ops, ops + count,
-                                 [](Op* op) { return op->word.is_complete(); });
+            return std::count_if(ops, ops + count, [](Op* op) { return op->word.is_complete(); });
         };
         std::atomic<bool> is_over{false};
         std::thread sleeper([&] {
@@ -131,8 +130,7 @@ TEST(Wait, RanksThatWaitForEachOtherGoOn)
                     node.driver(rank).destroy_op(op);
                 }
                 ++token;
-                Op* send =
-                    node.start_send(rank, (rank + 1) % ranks, round, &token, sizeof token);
+                Op* send = node.start_send(rank, (rank + 1) % ranks, round, &token, sizeof token);
                 wait_for(node.driver(rank), send);
                 node.driver(rank).destroy_op(send);
                 if (rank == 0) {
@@ -211,8 +209,7 @@ TEST(Wait, WhatACollectiveCanDoNextWakesAnotherThread)
     for (std::uint32_t rank : {1U, 0U}) {
         stored[rank] = store_graph(node.driver(rank).allocator(), graphs[rank]);
     }
-    ops[1] = start_graph(node.driver(1), *stored[1], node.world(1),
-                         {nullptr, words[1], 1, 4, {}});
+    ops[1] = start_graph(node.driver(1), *stored[1], node.world(1), {nullptr, words[1], 1, 4, {}});
     std::thread sleeper([&] {
         lock.lock();
         wait_for(node.driver(0), receive);
@@ -220,8 +217,7 @@ TEST(Wait, WhatACollectiveCanDoNextWakesAnotherThread)
     });
     until_parked(node, 0);
     lock.lock();
-    ops[0] = start_graph(node.driver(0), *stored[0], node.world(0),
-                         {nullptr, words[0], 1, 4, {}});
+    ops[0] = start_graph(node.driver(0), *stored[0], node.world(0), {nullptr, words[0], 1, 4, {}});
     lock.unlock();
     wait_for(node.driver(1), ops[1]);
     EXPECT_EQ(words[1][1], 5U);
