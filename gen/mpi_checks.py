@@ -9,12 +9,13 @@ from mpi_spec import Arg, Function, SpecError
 FREE = {
     "request", "message", "address", "strings", "argc", "argv", "varargs", "number",
     "displacement", "byte_number", "aint", "offset", "rank", "int", "flag", "keyval",
-    "tool_function", "tool_value",
+    "tool_function", "tool_value", "attribute_function", "string_or_null",
 }
+COMM = {"comm", "comm_or_null"}
 NOT_NEGATIVE = {"count", "byte_count", "long_count", "length", "aint_size"}
 RANK_OF_COMM = {"dest", "source", "root"}
 # Kinds that are looked up in the rank, which is not there before MPI_Init.
-NEED_RANK = {"comm", "group", "datatype", "queried_datatype", "op", "info"}
+NEED_RANK = {*COMM, "group", "datatype", "queried_datatype", "op"}
 OF_ITSELF = {"tag", "recv_tag", "color"}
 # Kinds of which collectives take one for each rank, and the function that looks at all of them.
 PER_RANK = {"count": "check_counts", "displacement": None, "datatype": "check_datatypes"}
@@ -28,7 +29,7 @@ class Checks:
         self.function = function
         self.args = args
         self.by_name = {arg.name: arg for arg in args}
-        self.comm = next((arg for arg in args if arg.kind == "comm" and arg.direction != "out"),
+        self.comm = next((arg for arg in args if arg.kind in COMM and arg.direction != "out"),
                          None)
         self.at_root_needed = any(arg.root_only or arg.in_place == "root" for arg in args)
 
@@ -77,7 +78,7 @@ class Checks:
                            f'refuse_null(call, "{arg.name}")')
 
     def output(self, arg: Arg) -> list[str]:
-        if arg.kind == "status":
+        if arg.kind in {"status", "string_or_null"}:
             return []
         return self.array_not_null(arg) if arg.is_array else self.not_null(arg)
 
@@ -86,7 +87,7 @@ class Checks:
         if self.function.any_time and kind in NEED_RANK:
             raise SpecError(f"{self.function.name}: {kind} cannot be checked before MPI_Init")
         pointer = arg.direction == "inout"
-        if kind in {"comm", "group", "errhandler"} and not arg.is_array:
+        if kind in COMM | {"group", "errhandler"} and not arg.is_array:
             return self.handle(arg)
         if kind in {"group_rank", "group_rank_or_null"} and arg.is_array:
             return self.group_ranks(arg)
@@ -98,7 +99,10 @@ class Checks:
             raise SpecError(f"{self.function.name}: no check for an array of kind {kind}")
         if pointer or kind in {"string", "status", "function", "either_function"}:
             return self.not_null(arg)
-        if kind in {"datatype", "op", "info"}:
+        if kind == "info":
+            return self.refuse(f"!is_info(call, {arg.name})",
+                               f'refuse_info(call, "{arg.name}", {arg.name})')
+        if kind in {"datatype", "op"}:
             return self.refuse(f"!is_{kind}(call.rank(), {arg.name})",
                                f'refuse_{kind}(call, "{arg.name}", {arg.name})')
         if kind == "queried_datatype":
@@ -125,15 +129,18 @@ class Checks:
         value = f"*{arg.name}" if arg.direction == "inout" else arg.name
         if arg is self.comm:
             found, what = f"call.communicator({value})", "communicator"
-        elif arg.kind == "comm":
+        elif arg.kind in COMM:
             found, what = f"object::find_communicator(call.rank(), {value})", "communicator"
         elif arg.kind == "group":
             found, what = f"object::find_group(call.rank(), {value})", "group"
         else:
-            found, what = f"find_error_handler(call.rank_or_null(), {value})", "error_handler"
+            found, what = f"find_error_handler(call, {value})", "error_handler"
         target = f"{arg.name}_object"
         lines.append(f"auto* const {target} = {found};")
-        return lines + self.refuse(f"{target} == nullptr",
+        is_missing = f"{target} == nullptr"
+        if arg.kind == "comm_or_null":
+            is_missing += f" && {value} != MPI_COMM_NULL"
+        return lines + self.refuse(is_missing,
                                    f'refuse_{what}(call, "{arg.name}", {value})')
 
     def group_ranks(self, arg: Arg) -> list[str]:

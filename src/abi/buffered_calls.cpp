@@ -31,8 +31,7 @@ int refuse_size(Call& call, const SendBuffer* buffer, std::uint64_t bytes)
                      static_cast<unsigned long long>(bytes));
 }
 
-Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transfer,
-                    std::byte* room)
+Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transfer, std::byte* room)
 {
     object::pack(*transfer.type, transfer.address, transfer.count, room);
     Transfer packed = transfer;
@@ -76,8 +75,7 @@ int send_buffered(Call& call, const void* buf, MPI_Count count, MPI_Datatype dat
     }
     if (room != nullptr) {
         buffer->hold(room, transfer.bytes, op);
-    }
-    else {
+    } else {
         buffer->hold_outside(rank, op);
     }
     return MPI_SUCCESS;
@@ -89,8 +87,9 @@ int attach(Call& call, BufferPlace& place, void* buffer, MPI_Count size)
         return call.fail(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
     }
     if (buffer == nullptr && size != 0) {
-        return call.fail(MPI_ERR_BUFFER, "argument buffer is a null pointer but size is not 0; "
-                                         "give memory, or MPI_BUFFER_AUTOMATIC");
+        return call.fail(MPI_ERR_BUFFER,
+                         "argument buffer is a null pointer but size is not 0; "
+                         "give memory, or MPI_BUFFER_AUTOMATIC");
     }
     place = std::make_unique<SendBuffer>(buffer, buffer == MPI_BUFFER_AUTOMATIC ? 0 : size);
     return MPI_SUCCESS;

@@ -87,15 +87,12 @@ int check_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[]
     return MPI_SUCCESS;
 }
 
-object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
-                                         MPI_Errhandler handle) noexcept
+object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle) noexcept
 {
     object::ErrorHandler* const predefined =
         object::predefined_error_handler(object::bits_of(handle));
-    if (predefined != nullptr || rank == nullptr || rank->handles == nullptr) {
-        return predefined;
-    }
-    return rank->handles->find<object::ErrorHandler>(handle);
+    return predefined != nullptr ? predefined
+                                 : find_any_time<object::ErrorHandler>(call, handle);
 }
 
 int refuse_communicator(Call& call, const char* name, MPI_Comm given)

@@ -8,6 +8,7 @@
 #include "abi/call.hpp"
 #include "object/group.hpp"
 #include "object/handle.hpp"
+#include "object/info.hpp"
 
 namespace headway::abi {
 
@@ -60,10 +61,20 @@ inline bool is_op(const object::RankAccess& rank, MPI_Op op) noexcept
     return object::is_predefined_op(bits) || rank.handles->find(object::Kind::op, bits) != nullptr;
 }
 
-inline bool is_info(const object::RankAccess& rank, MPI_Info info) noexcept
+/// An object that may be made at any time, so also before there is a rank.
+template <typename Object, typename Handle>
+Object* find_any_time(const Call& call, Handle handle) noexcept
+{
+    const object::RankAccess* rank = call.rank_or_null();
+    const object::HandleTable* handles =
+        rank != nullptr ? rank->handles : object::current_handles();
+    return handles != nullptr ? handles->find<Object>(handle) : nullptr;
+}
+
+inline bool is_info(const Call& call, MPI_Info info) noexcept
 {
     return info == MPI_INFO_NULL || info == MPI_INFO_ENV ||
-           rank.handles->find(object::Kind::info, object::bits_of(info)) != nullptr;
+           find_any_time<object::Info>(call, info) != nullptr;
 }
 
 /// A null buffer is an address only for derived datatypes, which may hold absolute ones
@@ -92,8 +103,7 @@ inline bool is_in_place(const void* buffer) noexcept
     return buffer == MPI_IN_PLACE;
 }
 
-object::ErrorHandler* find_error_handler(const object::RankAccess* rank,
-                                         MPI_Errhandler handle) noexcept;
+object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle) noexcept;
 
 // Each names the argument as the standard does, and what was given.
 [[gnu::cold]] int refuse_communicator(Call& call, const char* name, MPI_Comm given);

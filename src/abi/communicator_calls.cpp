@@ -1,35 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators (MPI-5.0 section 7.4).
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "abi/any_time.hpp"
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
+#include "object/agreement.hpp"
 #include "object/collective.hpp"
+#include "object/request.hpp"
+#include "protocol/point_to_point.hpp"
 
 namespace headway::abi {
 namespace {
 
+using object::AttributeSet;
 using object::Communicator;
 using object::Rank;
 
 int fail_for_contexts(Call& call)
 {
-    return call.fail(MPI_ERR_OTHER, "the rank that leads the new communicator has 4095 alive; free "
-                                    "communicators that are not used any more");
+    return call.fail(MPI_ERR_OTHER,
+                     "the rank that leads the new communicator has 4095 alive; free "
+                     "communicators that are not used any more");
 }
 
-/// Makes the communicator of which this rank is a member.
-int create(Call& call, const Communicator& parent, std::uint32_t context,
+int fail_for_intra(Call& call)
+{
+    return call.fail(MPI_ERR_COMM,
+                     "the communicator is an intracommunicator; it has no remote "
+                     "group");
+}
+
+/// The communicator that a call makes: gone again unless the call comes to its end.
+class NewCommunicator {
+  public:
+    /// Null inside, and the call failed, where the node heap is exhausted.
+    NewCommunicator(Call& call, const Communicator& parent, std::uint32_t context,
+                    const std::vector<int>& members)
+        : made_(Communicator::create(rank_of(call), context, members, parent.error_handler()))
+    {
+        if (made_ == nullptr) {
+            fail_for_memory(call);
+        }
+    }
+    ~NewCommunicator()
+    {
+        if (made_ != nullptr) {
+            made_->free_handle();
+        }
+    }
+    NewCommunicator(const NewCommunicator&) = delete;
+    NewCommunicator& operator=(const NewCommunicator&) = delete;
+
+    Communicator* get() const noexcept { return made_; }
+    MPI_Comm release() noexcept { return std::exchange(made_, nullptr)->handle(); }
+
+  private:
+    Communicator* made_;
+};
+
+/// Makes the communicator of which this rank is a member, once its context is settled.
+int create(Call& call, const Communicator& parent, std::optional<std::uint32_t> context,
            const std::vector<int>& members, MPI_Comm* newcomm)
 {
-    Communicator* made =
-        Communicator::create(rank_of(call), context, members, parent.error_handler());
-    if (made == nullptr) {
+    if (!context) {
         return fail_for_memory(call);
     }
-    *newcomm = made->handle();
+    if (*context == 0) {
+        return fail_for_contexts(call);
+    }
+    NewCommunicator made(call, parent, *context, members);
+    if (made.get() == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    *newcomm = made.release();
     return MPI_SUCCESS;
+}
+
+/// Runs the copy callbacks. Where one fails, what was copied before is deleted again.
+int copy_attributes(Call& call, Communicator& from, Communicator& to)
+{
+    const int code = object::copy_attributes(from.attributes(), from.handle(), to.attributes());
+    if (code == MPI_SUCCESS) {
+        return MPI_SUCCESS;
+    }
+    const int ignored = object::delete_attributes(to.attributes(), to.handle());
+    static_cast<void>(ignored);
+    return call.fail(code, "the copy callback of an attribute answered %d", code);
+}
+
+int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm)
+{
+    const auto context = object::agree_for_all(rank_of(call), comm);
+    if (!context) {
+        return fail_for_memory(call);
+    }
+    if (*context == 0) {
+        return fail_for_contexts(call);
+    }
+    NewCommunicator made(call, comm, *context, comm.members());
+    if (made.get() == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
+        return code;
+    }
+    made.get()->take_hints(hints);
+    *newcomm = made.release();
+    return MPI_SUCCESS;
+}
+
+/// The handle is there at once; the communicator gets its context when the request is completed.
+/// Attributes are those of now (MPI-5.0 section 7.4.2).
+int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm,
+                    MPI_Request* request)
+{
+    NewCommunicator made(call, comm, 0, comm.members());
+    if (made.get() == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
+        return code;
+    }
+    made.get()->take_hints(hints);
+    engine::Op* op = object::start_duplicate(rank_of(call), comm, *made.get());
+    if (op == nullptr) {
+        return fail_for_memory(call);
+    }
+    *newcomm = made.release();
+    *request = object::make_request(rank_of(call), comm, op);
+    return MPI_SUCCESS;
+}
+
+/// MPI_SUCCESS where all of the group are members of the communicator.
+int check_members(Call& call, const Communicator& comm, const object::Group& group)
+{
+    const object::Group all(comm.members(), rank_of(call).world_rank);
+    for (const int member : group.world_ranks()) {
+        if (all.find(member) == MPI_UNDEFINED) {
+            return call.fail(MPI_ERR_GROUP,
+                             "the group holds a process (rank %d of MPI_COMM_WORLD) "
+                             "that is no member of the communicator",
+                             member);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+std::vector<int> members_of(const object::Group& group)
+{
+    return {group.world_ranks().begin(), group.world_ranks().end()};
 }
 
 /// What a rank brings to MPI_Comm_split. Everybody offers a context id; that of the new rank 0 is
@@ -54,6 +178,70 @@ std::vector<int> split_members(const std::vector<SplitOffer>& offers, int color)
     return members;
 }
 
+int split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
+{
+    Rank& rank = rank_of(call);
+    const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};
+    std::vector<SplitOffer> offers(static_cast<std::size_t>(comm->size()));
+    if (!object::allgather_bytes(rank, *comm, &own, offers.data(), sizeof own)) {
+        return fail_for_memory(call);
+    }
+    if (color == MPI_UNDEFINED) {
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    std::vector<int> members = split_members(offers, color);
+    const int leader = members.front();
+    if (leader != comm->rank() && own.context != 0) {
+        rank.release_context(own.context);
+    }
+    const std::uint32_t context = offers[static_cast<std::size_t>(leader)].context;
+    for (int& member : members) {
+        member = static_cast<int>(comm->scope().peer(static_cast<std::uint32_t>(member)));
+    }
+    return create(call, *comm, context, members, newcomm);
+}
+
+/// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
+std::optional<int> color_of_type(int split_type, const object::Info& info)
+{
+    // All ranks of a job run on one node, as Process::join_node() sees to.
+    constexpr int node = 0;
+    switch (split_type) {
+        case MPI_COMM_TYPE_SHARED:
+            return node;
+        case MPI_COMM_TYPE_HW_GUIDED:
+        case MPI_COMM_TYPE_RESOURCE_GUIDED: {
+            // The one resource that every library knows; others give MPI_COMM_NULL (MPI-5.0 section
+            // 7.4.2), and so do process sets while there are no sessions.
+            const std::string* const resource = info.find("mpi_hw_resource_type");
+            return resource != nullptr && *resource == "mpi_shared_memory" ? node : MPI_UNDEFINED;
+        }
+        case MPI_COMM_TYPE_HW_UNGUIDED:
+            // Needs a resource smaller than the node, and ranks are bound to none that is known
+            // here.
+        case MPI_UNDEFINED:
+            return MPI_UNDEFINED;
+        default:
+            return std::nullopt;
+    }
+}
+
+int free_communicator(Call& call, Communicator* comm_object, MPI_Comm* comm)
+{
+    AttributeSet& attributes = comm_object->attributes();
+    if (const int code = object::delete_attributes(attributes, *comm); code != MPI_SUCCESS) {
+        return call.fail(code,
+                         "the delete callback of an attribute answered %d; the communicator "
+                         "stays",
+                         code);
+    }
+    *comm = MPI_COMM_NULL;
+    comm_object->free_handle();
+    call.set_error_source(nullptr);
+    return MPI_SUCCESS;
+}
+
 }  // namespace
 
 namespace call {
@@ -72,42 +260,70 @@ int Comm_rank(Call& /*call*/, Communicator* comm, int* rank)
 
 int Comm_dup(Call& call, Communicator* comm, MPI_Comm* newcomm)
 {
-    Rank& rank = rank_of(call);
-    std::uint32_t context = comm->rank() == 0 ? rank.acquire_context() : 0;
-    if (!object::bcast_bytes(rank, *comm, &context, sizeof context, 0)) {
-        return fail_for_memory(call);
+    // Hints do not pass to a duplicate (MPI-5.0 section 7.4.2).
+    return duplicate(call, *comm, {}, newcomm);
+}
+
+int Comm_dup_with_info(Call& call, Communicator* comm, MPI_Info info, MPI_Comm* newcomm)
+{
+    return duplicate(call, *comm, hints_of(call, info), newcomm);
+}
+
+int Comm_idup(Call& call, Communicator* comm, MPI_Comm* newcomm, MPI_Request* request)
+{
+    return start_duplicate(call, *comm, {}, newcomm, request);
+}
+
+int Comm_idup_with_info(Call& call, Communicator* comm, MPI_Info info, MPI_Comm* newcomm,
+                        MPI_Request* request)
+{
+    return start_duplicate(call, *comm, hints_of(call, info), newcomm, request);
+}
+
+int Comm_create(Call& call, Communicator* comm, object::Group* group, MPI_Comm* newcomm)
+{
+    if (const int error = check_members(call, *comm, *group); error != MPI_SUCCESS) {
+        return error;
     }
-    if (context == 0) {
-        return fail_for_contexts(call);
+    const auto context = object::agree_for_part(rank_of(call), *comm, *group);
+    if (context && group->rank() == MPI_UNDEFINED) {
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
     }
-    return create(call, *comm, context, comm->members(), newcomm);
+    return create(call, *comm, context, members_of(*group), newcomm);
+}
+
+int Comm_create_group(Call& call, Communicator* comm, object::Group* group, int tag,
+                      MPI_Comm* newcomm)
+{
+    if (const int error = check_members(call, *comm, *group); error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank() == MPI_UNDEFINED) {
+        *newcomm = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    return create(call, *comm, object::agree_in_group(rank_of(call), *comm, *group, tag),
+                  members_of(*group), newcomm);
 }
 
 int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
 {
-    Rank& rank = rank_of(call);
-    const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};
-    std::vector<SplitOffer> offers(static_cast<std::size_t>(comm->size()));
-    if (!object::allgather_bytes(rank, *comm, &own, offers.data(), sizeof own)) {
-        return fail_for_memory(call);
+    return split(call, comm, color, key, newcomm);
+}
+
+int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI_Info info,
+                    MPI_Comm* newcomm)
+{
+    const auto color = color_of_type(split_type, hints_of(call, info));
+    if (!color) {
+        return call.fail(MPI_ERR_ARG,
+                         "split_type = %d is no way to split; use "
+                         "MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
+                         "_RESOURCE_GUIDED or MPI_UNDEFINED",
+                         split_type);
     }
-    if (color == MPI_UNDEFINED) {
-        *newcomm = MPI_COMM_NULL;
-        return MPI_SUCCESS;
-    }
-    std::vector<int> members = split_members(offers, color);
-    const int leader = members.front();
-    if (leader != comm->rank() && own.context != 0) {
-        rank.release_context(own.context);
-    }
-    const std::uint32_t context = offers[static_cast<std::size_t>(leader)].context;
-    if (context == 0) {
-        return fail_for_contexts(call);
-    }
-    for (int& member : members) {
-        member = static_cast<int>(comm->scope().peer(static_cast<std::uint32_t>(member)));
-    }
-    return create(call, *comm, context, members, newcomm);
+    return split(call, comm, *color, key, newcomm);
 }
 
 int Comm_free(Call& call, Communicator* comm_object, MPI_Comm* comm)
@@ -115,10 +331,65 @@ int Comm_free(Call& call, Communicator* comm_object, MPI_Comm* comm)
     if (object::is_predefined(object::bits_of(*comm))) {
         return call.fail(MPI_ERR_COMM, "a predefined communicator cannot be freed");
     }
-    *comm = MPI_COMM_NULL;
-    comm_object->free_handle();
-    call.set_error_source(nullptr);
+    return free_communicator(call, comm_object, comm);
+}
+
+int Comm_disconnect(Call& call, Communicator* comm_object, MPI_Comm* comm)
+{
+    if (object::is_predefined(object::bits_of(*comm))) {
+        return call.fail(MPI_ERR_COMM, "a predefined communicator cannot be disconnected");
+    }
+    Rank& rank = rank_of(call);
+    engine::Op* barrier = object::start_barrier(rank, *comm_object);
+    if (barrier == nullptr) {
+        return fail_for_memory(call);
+    }
+    engine::wait_for(rank.driver(), barrier);
+    rank.driver().destroy_op(barrier);
+    // Sends whose requests were completed or freed may still wait for room.
+    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+    return free_communicator(call, comm_object, comm);
+}
+
+int Comm_get_parent(Call& /*call*/, MPI_Comm* parent)
+{
+    // No process is started by MPI_Comm_spawn.
+    *parent = MPI_COMM_NULL;
     return MPI_SUCCESS;
+}
+
+int Comm_test_inter(Call& /*call*/, Communicator* /*comm*/, int* flag)
+{
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+int Topo_test(Call& /*call*/, Communicator* /*comm*/, int* status)
+{
+    // No call makes a communicator with a topology.
+    *status = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+int Comm_remote_size(Call& call, Communicator* /*comm*/, int* /*size*/)
+{
+    return fail_for_intra(call);
+}
+
+int Comm_remote_group(Call& call, Communicator* /*comm*/, MPI_Group* /*group*/)
+{
+    return fail_for_intra(call);
+}
+
+int Comm_set_info(Call& call, Communicator* comm, MPI_Info info)
+{
+    comm->take_hints(hints_of(call, info));
+    return MPI_SUCCESS;
+}
+
+int Comm_get_info(Call& call, Communicator* comm, MPI_Info* info_used)
+{
+    return make_info(call, comm->hints(), info_used);
 }
 
 int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* result)
@@ -138,8 +409,7 @@ int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* resu
 int Comm_group(Call& call, Communicator* comm, MPI_Group* group)
 {
     Rank& rank = rank_of(call);
-    *group =
-        rank.pool().acquire<MPI_Group>(new object::Group(comm->members(), rank.world_rank));
+    *group = rank.pool().acquire<MPI_Group>(new object::Group(comm->members(), rank.world_rank));
     return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "abi/any_time.hpp"
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/startup.hpp"
@@ -60,7 +61,15 @@ int Init_thread(Call& call, int* /*argc*/, char*** /*argv*/, int required, int* 
 
 int Finalize(Call& call)
 {
-    object::finalize(rank_of(call));
+    // While MPI still works, as if MPI_COMM_SELF were freed (MPI-5.0 section 11.2.4).
+    object::Rank& rank = rank_of(call);
+    const int code = object::delete_attributes(rank.self->attributes(), MPI_COMM_SELF);
+    if (code != MPI_SUCCESS) {
+        return call.fail(code, "the delete callback of an attribute of MPI_COMM_SELF answered %d; "
+                               "MPI goes on",
+                         code);
+    }
+    object::finalize(rank);
     return MPI_SUCCESS;
 }
 
@@ -115,6 +124,12 @@ int Get_processor_name(Call& /*call*/, char* name, int* resultlen)
     name[length] = '\0';
     *resultlen = static_cast<int>(length);
     return MPI_SUCCESS;
+}
+
+int Get_hw_resource_info(Call& call, MPI_Info* hw_info)
+{
+    // No type of resource is known here that could be asked for by a URI.
+    return make_info(call, {}, hw_info);
 }
 
 int Alloc_mem(Call& call, MPI_Aint size, MPI_Info /*info*/, void* baseptr)

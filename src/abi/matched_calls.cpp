@@ -19,8 +19,9 @@ int hand_out(Call& call, Communicator& comm, protocol::Unexpected* found, MPI_Me
     Rank& rank = rank_of(call);
     const MPI_Message handle = object::make_message(rank, comm, found);
     if (handle == MPI_MESSAGE_NULL) {
-        return call.fail(MPI_ERR_NO_MEM, "there are too many live handles; receive messages that "
-                                         "were probed, or complete requests, first");
+        return call.fail(MPI_ERR_NO_MEM,
+                         "there are too many live handles; receive messages that "
+                         "were probed, or complete requests, first");
     }
     set_probed_status(status, *found);
     protocol::take(rank.driver(), found);
@@ -40,8 +41,7 @@ int refuse_message(Call& call, MPI_Message given)
     const char* why = "is no message";
     if (given == MPI_MESSAGE_NULL) {
         why = "is MPI_MESSAGE_NULL; a matched probe must find a message first";
-    }
-    else if (call.rank().handles->is_in_range(bits)) {
+    } else if (call.rank().handles->is_in_range(bits)) {
         why = "was received before";
     }
     return call.fail(MPI_ERR_REQUEST, "the message (argument message, 0x%zx) %s",

@@ -30,8 +30,7 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
                MPI_Request* request)
 {
     Rank& rank = rank_of(call);
-    if (transfer.peer == MPI_PROC_NULL ||
-        (!is_synchronous && send_at_once(rank, comm, transfer))) {
+    if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
         *request = object::make_done_request(rank);
         return MPI_SUCCESS;
     }
@@ -50,7 +49,7 @@ int with_transfer(Call& call, const void* buf, MPI_Count count, MPI_Datatype dat
 {
     Transfer transfer;
     return describe(call, buf, count, datatype, peer, tag, &transfer) ? use(transfer)
-                                                                     : MPI_ERR_COUNT;
+                                                                      : MPI_ERR_COUNT;
 }
 
 }  // namespace
@@ -117,7 +116,7 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
 int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
           Communicator* comm, MPI_Request* request)
 {
-    return with_transfer(call, buf, count, datatype, source, tag, [&](const Transfer& transfer) -> int {
+    const auto start = [&](const Transfer& transfer) -> int {
         Rank& rank = rank_of(call);
         Op* op = source != MPI_PROC_NULL ? begin_receive(rank, *comm, transfer)
                                          : make_null_receive(rank);
@@ -126,7 +125,8 @@ int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sou
         }
         *request = object::make_request(rank, *comm, op);
         return MPI_SUCCESS;
-    });
+    };
+    return with_transfer(call, buf, count, datatype, source, tag, start);
 }
 
 int Iprobe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_Status* status)

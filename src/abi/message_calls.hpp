@@ -18,7 +18,8 @@ inline object::Rank& rank_of(Call& call) noexcept
     return object::as_rank(call.rank());
 }
 
-/// Bytes of `count` elements on the wire, where gaps of an element do not travel. False, and the call failed, where they cannot be counted.
+/// Bytes of `count` elements on the wire, where gaps of an element do not travel. False, and the
+/// call failed, where they cannot be counted.
 /// Requires a checked datatype.
 inline bool size_of(Call& call, MPI_Count count, MPI_Datatype datatype, std::uint64_t* bytes)
 {

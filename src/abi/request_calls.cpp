@@ -41,10 +41,9 @@ int refuse_request(Call& call, MPI_Request given, int index)
 {
     const auto bits = object::bits_of(given);
     const bool was_request = call.rank().handles->is_in_range(bits);
-    return call.fail(MPI_ERR_REQUEST, "request %d (0x%zx) %s", index,
-                     static_cast<std::size_t>(bits),
-                     was_request ? "is not active: it was completed or freed before"
-                                 : "is no request");
+    return call.fail(
+        MPI_ERR_REQUEST, "request %d (0x%zx) %s", index, static_cast<std::size_t>(bits),
+        was_request ? "is not active: it was completed or freed before" : "is no request");
 }
 
 /// Looks the requests up. The class of the first that is none, else MPI_SUCCESS.
@@ -71,12 +70,11 @@ MPI_Status* status_at(MPI_Status* array, std::size_t index)
     return array != MPI_STATUSES_IGNORE ? &array[index] : MPI_STATUS_IGNORE;
 }
 
+/// What a call says of no request; its error field is MPI_SUCCESS (MPI-5.0, 3.7.3).
 void set_empty(MPI_Status* status)
 {
     if (status != MPI_STATUS_IGNORE) {
-        const int error = status->MPI_ERROR;
         object::clear_status(*status);
-        status->MPI_ERROR = error;
     }
 }
 
@@ -94,8 +92,9 @@ int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
     if (op->error != engine::OpError::none) [[unlikely]] {
         blame(call, *op);
         if (op->error == engine::OpError::truncated) {
-            call.fail(MPI_ERR_TRUNCATE, "the message was longer than the receive buffer; its first "
-                                        "%llu bytes were received",
+            call.fail(MPI_ERR_TRUNCATE,
+                      "the message was longer than the receive buffer; its first "
+                      "%llu bytes were received",
                       static_cast<unsigned long long>(op->status_bytes));
         }
     }
@@ -246,8 +245,7 @@ int Waitall(Call& call, int count, MPI_Request requests[], MPI_Status statuses[]
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     std::size_t open = 0;
@@ -263,8 +261,7 @@ int Testall(Call& call, int count, MPI_Request requests[], int* flag, MPI_Status
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     if (first_open(ops, 0) != ops.size()) {
@@ -278,8 +275,7 @@ int Waitany(Call& call, int count, MPI_Request requests[], int* index, MPI_Statu
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     int found = -1;
@@ -303,8 +299,7 @@ int Testany(Call& call, int count, MPI_Request requests[], int* index, int* flag
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     const int found = find_complete(call, ops);
@@ -369,8 +364,9 @@ int Request_free(Call& call, MPI_Request* request)
         return refuse_request(call, *request, 0);
     }
     if (op->kind == engine::OpKind::graph) {
-        return call.fail(MPI_ERR_REQUEST, "a non-blocking collective cannot be freed before it is "
-                                          "complete; wait for it (MPI-5.0 section 6.12)");
+        return call.fail(MPI_ERR_REQUEST,
+                         "a non-blocking collective cannot be freed before it is "
+                         "complete; wait for it (MPI-5.0 section 6.12)");
     }
     object::free_request(rank_of(call), request, op);
     return MPI_SUCCESS;
@@ -397,8 +393,7 @@ int Request_get_status_all(Call& call, int count, const MPI_Request requests[], 
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     if (first_open(ops, 0) != ops.size()) {
@@ -416,8 +411,7 @@ int Request_get_status_any(Call& call, int count, const MPI_Request requests[], 
 {
     OpArray array(count);
     const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops);
-        error != MPI_SUCCESS) {
+    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
         return error;
     }
     const int found = find_complete(call, ops);

@@ -40,9 +40,8 @@ bool begin_in(Rank& rank, const Communicator& comm, const Transfer& in, Halves* 
 bool begin(Rank& rank, const Communicator& comm, const Transfer& out, const Transfer& in,
            Halves* halves)
 {
-    return out.is_copied
-               ? begin_out(rank, comm, out, halves) && begin_in(rank, comm, in, halves)
-               : begin_in(rank, comm, in, halves) && begin_out(rank, comm, out, halves);
+    return out.is_copied ? begin_out(rank, comm, out, halves) && begin_in(rank, comm, in, halves)
+                         : begin_in(rank, comm, in, halves) && begin_out(rank, comm, out, halves);
 }
 
 /// Ends what was started of a call that cannot go on.
@@ -109,9 +108,9 @@ int Sendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
     return exchange(call, *comm, out, in, status);
 }
 
-int Isendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-              int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-              int source, int recvtag, Communicator* comm, MPI_Request* request)
+int Isendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+              int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+              int recvtag, Communicator* comm, MPI_Request* request)
 {
     Transfer out;
     Transfer in;

@@ -40,8 +40,8 @@ void set_target(Op* op, const Transfer& transfer)
 {
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
     if (transfer.is_packed) {
-        auto* keep = new object::PackedReceive(
-            *transfer.type, const_cast<void*>(transfer.address), transfer.count);
+        auto* keep = new object::PackedReceive(*transfer.type, const_cast<void*>(transfer.address),
+                                               transfer.count);
         op->address = keep->bytes();
         object::set_keep(*op, keep);
     }

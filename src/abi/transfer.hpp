@@ -24,7 +24,7 @@ struct Transfer {
 
 /// False, and the call failed, where the bytes cannot be counted. Requires a checked datatype.
 inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
-              int tag, Transfer* transfer)
+                     int tag, Transfer* transfer)
 {
     transfer->address = buf;
     transfer->peer = peer;

@@ -76,7 +76,13 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
                               std::size_t payload_bytes)
 {
     if (peer == rank_.rank) [[unlikely]] {
-        return rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+        const base::Status kept =
+            rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+        if (lock_.has_parker()) {
+            // Another thread of this rank sleeps, and no peer will ring for this frame.
+            rank_.ownership.notify_parked();
+        }
+        return kept;
     }
     PeerSlot& slot = rank_.peers[peer];
     if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
@@ -113,8 +119,8 @@ bool Driver::post_eager_op(Op* op)
     return true;
 }
 
-/// False: no room. Requires: `op` is in no list. Once the frame is posted, an op that is not ours to
-/// complete belongs to its receiver and may be gone.
+/// False: no room. Requires: `op` is in no list. Once the frame is posted, an op that is not ours
+/// to complete belongs to its receiver and may be gone.
 bool Driver::post_op(Op* op)
 {
     if (op->frame_kind == transport::FrameKind::eager) {

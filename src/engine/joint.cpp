@@ -33,8 +33,7 @@ void close_one(Driver& driver, Joint* joint)
 
 Op* create_joint(Driver& driver, OpKind kind, std::uint32_t parts_max)
 {
-    void* place =
-        driver.allocator().allocate(sizeof(Joint) + parts_max * sizeof(sync::Waiter));
+    void* place = driver.allocator().allocate(sizeof(Joint) + parts_max * sizeof(sync::Waiter));
     if (place == nullptr) {
         return nullptr;
     }

@@ -40,10 +40,10 @@ enum class OpKind : std::uint8_t {
 /// Why an op failed; `object` turns it into an MPI error class.
 enum class OpError : std::uint8_t {
     none,
-    truncated,     ///< the message was longer than the receive buffer, which holds its beginning
-    bad_address,   ///< a buffer is not mapped where the caller said
-    no_memory,     ///< the node heap is exhausted
-    user_function, ///< a user-defined reduction could not run
+    truncated,      ///< the message was longer than the receive buffer, which holds its beginning
+    bad_address,    ///< a buffer is not mapped where the caller said
+    no_memory,      ///< the node heap is exhausted
+    user_function,  ///< a user-defined reduction could not run
 };
 
 /// One started operation; a request is its MPI face. In the node heap, so that whoever works for
@@ -71,8 +71,8 @@ struct Op {
     transport::FrameKind frame_kind = transport::FrameKind::none;
     /// Written before the word completes by whoever completes; read after.
     OpError error = OpError::none;
-    bool is_in_heap = false;    ///< address lies in the node heap: every process can reach it
-    bool is_detached = false;   ///< nobody will ask for the result: freed on completion
+    bool is_in_heap = false;   ///< address lies in the node heap: every process can reach it
+    bool is_detached = false;  ///< nobody will ask for the result: freed on completion
     bool is_cancelled = false;
 
     std::uint64_t order = 0;  ///< place among the posted receives of its context

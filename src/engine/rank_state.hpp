@@ -31,9 +31,9 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_copied_across{0};  ///< one-copy from another process
     std::atomic<std::uint64_t> bytes_piped{0};          ///< double copy through the heap
     std::atomic<std::uint64_t> parks{0};
-    std::atomic<std::uint64_t> unexpected_bytes{0};      ///< held for eager messages without a receive
-    std::atomic<std::uint64_t> unexpected_bytes_max{0};  ///< the most of these ever held
-    std::atomic<std::uint64_t> offers_for_room{0};  ///< short messages offered: the receiver was full
+    std::atomic<std::uint64_t> unexpected_bytes{0};  ///< held for eager messages without a receive
+    std::atomic<std::uint64_t> unexpected_bytes_max{0};
+    std::atomic<std::uint64_t> offers_for_room{0};  ///< short messages offered to full receivers
 };
 
 struct RankState {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "platform/cpu.hpp"
+#include "platform/fatal.hpp"
 
 namespace headway::engine {
 
@@ -190,6 +191,30 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
+/// How long a collective may lack memory for its next step before the job ends with a sentence:
+/// other ranks free some in milliseconds, or never.
+class Famine {
+  public:
+    void endure(Driver& driver)
+    {
+        const std::int64_t now_ns = platform::monotonic_ns();
+        if (began_ns_ == 0) {
+            began_ns_ = now_ns;
+        }
+        if (now_ns - began_ns_ > patience_ns) {
+            platform::fatal(driver.rank().rank,
+                            "the node heap has had no room for a step of a collective for 10 "
+                            "seconds; raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where the "
+                            "heap is there");
+        }
+        platform::yield_core();
+    }
+
+  private:
+    static constexpr std::int64_t patience_ns = 10'000'000'000;
+    std::int64_t began_ns_ = 0;
+};
+
 /// Sweeps until the condition holds (true) or the thread's patience is over.
 bool sweep(Driver& driver, Condition condition)
 {
@@ -220,10 +245,18 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,
                  std::int32_t needed)
 {
     std::optional<Bedding> bedding;
+    Famine famine;
     while (!sweep(driver, condition)) {
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
         }
+        // A run that lacked memory goes on when somebody frees some, which rings nobody's bell:
+        // the thread stays awake, giving its core away, until it could.
+        if (driver.rank().stalled_graphs != nullptr) {
+            famine.endure(driver);
+            continue;
+        }
+        famine = Famine();
         if (bedding->is_made()) {
             sleep_once(driver, condition, *bedding);
         }

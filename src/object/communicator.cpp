@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/communicator.hpp"
 
+#include <array>
 #include <new>
 
 #include "object/buffer.hpp"
 #include "object/rank.hpp"
 
 namespace headway::object {
+
+namespace {
+
+/// Promises of the application (MPI-5.0 section 7.4.4). Kept for those who ask; no algorithm here
+/// needs them.
+constexpr std::array<std::string_view, 4> asserted_keys = {
+    "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking"};
+
+}  // namespace
 
 Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler)
     : owner_(owner), scope_(scope), error_handler_(error_handler)
@@ -64,6 +75,16 @@ void Communicator::set_error_handler(ErrorHandler* handler) noexcept
         delete error_handler_;
     }
     error_handler_ = handler;
+}
+
+void Communicator::take_hints(const Info& given)
+{
+    for (const std::string_view key : asserted_keys) {
+        const std::string* const value = given.find(key);
+        if (value != nullptr && (*value == "true" || *value == "false")) {
+            hints_.set(key, *value);
+        }
+    }
 }
 
 void Communicator::drop_reference()

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -10,7 +12,9 @@
 #include "engine/graph_engine.hpp"
 #include "engine/scope.hpp"
 #include "mpi.h"
+#include "object/attribute.hpp"
 #include "object/error_handler.hpp"
+#include "object/info.hpp"
 
 namespace headway::object {
 
@@ -36,9 +40,25 @@ class Communicator {
     engine::Scope& scope() noexcept { return *scope_; }
     const engine::Scope& scope() const noexcept { return *scope_; }
     std::uint32_t context() const noexcept { return scope_->context; }
+    /// Context of messages that the library sends for itself; no communicator's own, for context
+    /// ids stay below the bit.
+    std::uint32_t internal_context() const noexcept { return scope_->context | 0x8000'0000U; }
+    /// For one that was created before its context was known; 0 stands for that. Requires that
+    /// nothing was started on it.
+    void set_context(std::uint32_t context) noexcept { scope_->context = context; }
 
     /// World ranks of the members, in order.
     std::vector<int> members() const;
+
+    const std::string& name() const noexcept { return name_; }
+    void set_name(std::string_view name) { name_ = name; }
+    AttributeSet& attributes() noexcept { return attributes_; }
+    /// Hints that are in effect.
+    const Info& hints() const noexcept { return hints_; }
+    /// Takes those that Headway knows, if their values make sense; others stay as they are.
+    void take_hints(const Info& given);
+    /// True while operations that were started here have not been completed.
+    bool is_in_use() const noexcept { return references_ > 1; }
 
     /// Takes a reference on the new handler and drops the one on the old.
     void set_error_handler(ErrorHandler* handler) noexcept;
@@ -66,6 +86,9 @@ class Communicator {
     ErrorHandler* error_handler_;
     int references_ = 1;
     std::unique_ptr<SendBuffer> send_buffer_;
+    std::string name_;
+    AttributeSet attributes_;
+    Info hints_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
 };
 

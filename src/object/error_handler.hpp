@@ -40,7 +40,7 @@ class ErrorHandler {
     }
 
     /// Handles that users hold of this object: all are one value, valid until the last is freed.
-    /// Requires the rank's lock.
+    /// Requires the lock of the rank's AnyTimePart.
     int user_handles = 0;
 
     MPI_Errhandler handle() const noexcept { return handle_from<MPI_Errhandler>(handle_bits_); }

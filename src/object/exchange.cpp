@@ -14,8 +14,9 @@ void Exchange::finish(Rank& rank, engine::Op& op)
     op.status_bytes = receive_->status_bytes;
     op.is_cancelled = receive_->is_cancelled;
     op.error = receive_->error != engine::OpError::none ? receive_->error : send_->error;
-    (void)end_op(rank, receive_, MPI_STATUS_IGNORE);
-    (void)end_op(rank, send_, MPI_STATUS_IGNORE);
+    settle(rank, *send_);
+    rank.driver().destroy_op(receive_);
+    rank.driver().destroy_op(send_);
 }
 
 void join_exchange(Rank& rank, engine::Op* joint, engine::Op* send, engine::Op* receive)

@@ -54,7 +54,6 @@ Process::~Process()
 {
     ranks_.clear();
     node_.reset();
-    handles_.reset();
 }
 
 base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
@@ -71,25 +70,14 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
         }
     }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
-    if (const auto mapped = process->map_handles(); !mapped) {
-        return base::Failure{mapped.sentence()};
+    if (process_handles() == nullptr) {
+        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
+                             "virtual memory (ulimit -v)"};
     }
     for (int i = 0; i < ranks_here; ++i) {
         process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
     }
     return process;
-}
-
-base::Outcome Process::map_handles()
-{
-    handle_range_ = platform::AddressRange(handle_range_bytes);
-    if (handle_range_.base() == nullptr) {
-        return base::Failure{"cannot reserve 1 GiB of addresses for handles; raise the limit on "
-                             "virtual memory (ulimit -v)"};
-    }
-    handles_ = std::make_unique<HandleTable>(
-        std::span(handle_range_.base(), handle_range_.size_bytes()));
-    return base::Done{};
 }
 
 base::Outcome Process::check_one_node()

@@ -11,14 +11,14 @@
 #include "boot/boot.hpp"
 #include "config/knobs.hpp"
 #include "engine/node.hpp"
+#include "object/any_time.hpp"
 #include "object/rank.hpp"
 #include "platform/process.hpp"
 
 namespace headway::object {
 
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
-/// node for a team of threads. Owns the connection to the launcher, the mapped node heap and the
-/// slots of its handles.
+/// node for a team of threads. Owns the connection to the launcher and the mapped node heap.
 ///
 /// Thread rule: opened and closed by one thread; const afterwards, except as said.
 class Process {
@@ -36,7 +36,7 @@ class Process {
 
     boot::Boot& boot() noexcept { return *boot_; }
     engine::Node& node() noexcept { return *node_; }
-    HandleTable& handles() noexcept { return *handles_; }
+    HandleTable& handles() noexcept { return *process_handles(); }
     const config::Knobs& knobs() const noexcept { return knobs_; }
 
     int first_rank() const noexcept { return boot_->process_index() * ranks_here_; }
@@ -51,7 +51,6 @@ class Process {
     Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs);
 
     base::Outcome check_one_node();
-    base::Outcome map_handles();
     base::Outcome create_heap();
     base::Outcome attach_heap();
     base::Outcome make_node(std::unique_ptr<memory::NodeHeap> heap);
@@ -60,8 +59,6 @@ class Process {
     std::unique_ptr<boot::Boot> boot_;
     int ranks_here_;
     config::Knobs knobs_;
-    platform::AddressRange handle_range_;
-    std::unique_ptr<HandleTable> handles_;
     std::unique_ptr<engine::Node> node_;
     std::vector<std::unique_ptr<Rank>> ranks_;
 };

@@ -2,6 +2,7 @@
 #include "object/rank.hpp"
 
 #include <numeric>
+#include <string>
 
 #include "object/buffer.hpp"
 #include "object/process.hpp"
@@ -21,6 +22,20 @@ constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
 
+const char* name_of_level(int thread_level)
+{
+    switch (thread_level) {
+    case MPI_THREAD_SINGLE:
+        return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+        return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+        return "MPI_THREAD_SERIALIZED";
+    default:
+        return "MPI_THREAD_MULTIPLE";
+    }
+}
+
 }  // namespace
 
 Rank::Rank(Process& process, int rank) : process_(process)
@@ -28,6 +43,13 @@ Rank::Rank(Process& process, int rank) : process_(process)
     handles = &process.handles();
     world_rank = rank;
     rank_lock = &lock_;
+    if (process.ranks_here() > 1) {
+        own_any_time_ = std::make_unique<AnyTimePart>(*handles);
+        any_time_ = own_any_time_.get();
+    }
+    else {
+        any_time_ = &process_any_time();
+    }
 }
 
 Rank::~Rank() = default;
@@ -51,7 +73,41 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     // Peers may have sent since the node was joined; the frames wait in their lanes.
     (void)state.ownership.enter();
     phase = Phase::running;
+    describe_environment();
     return make_predefined();
+}
+
+void Rank::describe_environment()
+{
+    universe_size_ = process_.rank_count();
+    environment_info_ = describe_program();
+    environment_info_.set("maxprocs", std::to_string(universe_size_));
+    environment_info_.set("thread_level", name_of_level(thread_level_));
+}
+
+const int* Rank::predefined_attribute(int keyval) const noexcept
+{
+    static constexpr int no_host = MPI_PROC_NULL;
+    static constexpr int every_rank = MPI_ANY_SOURCE;
+    static constexpr int yes = 1;
+    switch (keyval) {
+    case MPI_TAG_UB:
+        return &tag_upper_bound;
+    case MPI_HOST:
+        return &no_host;
+    case MPI_IO:
+        return &every_rank;
+    case MPI_WTIME_IS_GLOBAL:
+        // All ranks read the clock of one machine.
+        return &yes;
+    case MPI_UNIVERSE_SIZE:
+        return &universe_size_;
+    case MPI_LASTUSEDCODE:
+        return &any_time_->error_codes.last_used();
+    default:
+        // MPI_APPNUM: launchers of one program do not number it.
+        return nullptr;
+    }
 }
 
 base::Outcome Rank::make_predefined()
@@ -67,6 +123,8 @@ base::Outcome Rank::make_predefined()
                              "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
     driver_->complete(done_op_);
+    world->set_name("MPI_COMM_WORLD");
+    self->set_name("MPI_COMM_SELF");
     empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
     empty_group = empty_group_.get();
     return base::Done{};

@@ -3,8 +3,11 @@
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "engine/driver.hpp"
+#include "object/any_time.hpp"
+#include "object/attribute.hpp"
 #include "object/communicator.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
@@ -34,12 +37,23 @@ class Rank : public RankAccess {
     engine::Driver& driver() noexcept { return *driver_; }
     engine::RankLock& lock() noexcept { return lock_; }
     HandlePool& pool() noexcept { return *pool_; }
+    AnyTimePart& any_time() noexcept { return *any_time_; }
+    KeyvalTable& keyvals() noexcept { return keyvals_; }
+    /// What MPI_INFO_ENV stands for.
+    const Info& environment_info() const noexcept { return environment_info_; }
+
+    /// The value of a predefined key of communicators (MPI_TAG_UB, ...), or null where there is
+    /// none. Stays while the rank does.
+    const int* predefined_attribute(int keyval) const noexcept;
 
     /// A completed op that all requests of sends already done share: no op is made for them.
     engine::Op* done_op() noexcept { return done_op_; }
 
     /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
+
+    /// Ops whose requests were freed and that need their owner at the end; see free_request.
+    std::vector<engine::Op*>& orphans() noexcept { return orphans_; }
 
     /// A context id for a communicator that this rank leads; 0: too many are alive.
     std::uint32_t acquire_context();
@@ -50,6 +64,7 @@ class Rank : public RankAccess {
 
   private:
     base::Outcome make_predefined();
+    void describe_environment();
 
     Process& process_;
     engine::RankLock lock_;
@@ -57,7 +72,14 @@ class Rank : public RankAccess {
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;
     std::unique_ptr<SendBuffer> send_buffer_;
+    std::vector<engine::Op*> orphans_;
     engine::Op* done_op_ = nullptr;
+    /// Of its own where the process has several ranks.
+    std::unique_ptr<AnyTimePart> own_any_time_;
+    AnyTimePart* any_time_;
+    KeyvalTable keyvals_;
+    Info environment_info_;
+    int universe_size_ = 0;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;

@@ -12,11 +12,12 @@ namespace headway::object {
 
 class Communicator;
 class Group;
+struct AnyTimePart;
 
 enum class Phase : std::uint8_t { before_init, running, finalized };
 
 /// The largest tag (attribute MPI_TAG_UB).
-constexpr int tag_upper_bound = std::numeric_limits<int>::max();
+inline constexpr int tag_upper_bound = std::numeric_limits<int>::max();
 
 /// The part of a rank that every call reads; object::Rank derives from it. Written by the rank's
 /// own threads in MPI_Init and MPI_Finalize, read by them in every call.
@@ -38,7 +39,10 @@ RankAccess* current_rank() noexcept;
 /// Where the calling thread's rank, or the process that has none, stands.
 Phase current_phase() noexcept;
 
-/// The process's table, for the integer forms of handles; null where there is none yet.
+/// What calls need that are allowed at any time: the rank's, or what the process has without one.
+AnyTimePart& any_time_part(RankAccess* rank);
+
+/// The process's table; null where there are no addresses for it.
 HandleTable* current_handles() noexcept;
 
 /// Ends the job with exit status `code`. The sentence was printed. `rank` may be null.

@@ -31,16 +31,16 @@ MPI_Request make_done_request(Rank& rank)
 int error_class_of(engine::OpError error) noexcept
 {
     switch (error) {
-    case engine::OpError::none:
-        return MPI_SUCCESS;
-    case engine::OpError::truncated:
-        return MPI_ERR_TRUNCATE;
-    case engine::OpError::bad_address:
-        return MPI_ERR_BUFFER;
-    case engine::OpError::no_memory:
-        return MPI_ERR_NO_MEM;
-    case engine::OpError::user_function:
-        break;
+        case engine::OpError::none:
+            return MPI_SUCCESS;
+        case engine::OpError::truncated:
+            return MPI_ERR_TRUNCATE;
+        case engine::OpError::bad_address:
+            return MPI_ERR_BUFFER;
+        case engine::OpError::no_memory:
+            return MPI_ERR_NO_MEM;
+        case engine::OpError::user_function:
+            break;
     }
     return MPI_ERR_OP;
 }
@@ -52,8 +52,7 @@ int report(const engine::Op& op, MPI_Status* status) noexcept
             fill_status(*status, op.status_source, op.status_tag,
                         static_cast<std::int64_t>(op.status_bytes));
             set_status_cancelled(*status, op.is_cancelled);
-        }
-        else {
+        } else {
             const int error = status->MPI_ERROR;
             clear_status(*status);
             status->MPI_ERROR = error;
@@ -70,11 +69,32 @@ void settle(Rank& rank, engine::Op& op)
     }
 }
 
+namespace {
+
+/// Ends orphans that are complete. What they received has to be in its place before the program can
+/// learn of it, so every call that ends an op looks at them.
+void end_orphans(Rank& rank)
+{
+    std::erase_if(rank.orphans(), [&](engine::Op* op) {
+        const bool is_over = op->word.is_complete();
+        if (is_over) {
+            settle(rank, *op);
+            rank.driver().destroy_op(op);
+        }
+        return is_over;
+    });
+}
+
+}  // namespace
+
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
     settle(rank, *op);
     const int error = report(*op, status);
     rank.driver().destroy_op(op);
+    if (!rank.orphans().empty()) [[unlikely]] {
+        end_orphans(rank);
+    }
     return error;
 }
 
@@ -99,11 +119,9 @@ void free_request(Rank& rank, MPI_Request* request, engine::Op* op)
         // Messages do not look at the communicator any more; collectives cannot be freed early.
         Communicator* communicator = communicator_of(*op);
         if (keep_of(*op) != nullptr) {
-            // What is kept needs its owner at the end.
-            engine::wait_for(rank.driver(), op);
-            (void)end_op(rank, op, MPI_STATUS_IGNORE);
-        }
-        else {
+            rank.orphans().push_back(op);
+            end_orphans(rank);
+        } else {
             rank.driver().abandon_op(op);
         }
         communicator->drop_reference();

@@ -157,8 +157,12 @@ Phase current_phase() noexcept
 
 HandleTable* current_handles() noexcept
 {
-    const RankAccess* rank = current_rank();
-    return rank != nullptr ? rank->handles : nullptr;
+    return process_handles();
+}
+
+AnyTimePart& any_time_part(RankAccess* rank)
+{
+    return rank != nullptr ? as_rank(*rank).any_time() : process_any_time();
 }
 
 void abort_job(RankAccess* rank, int code) noexcept

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <utility>
@@ -29,6 +30,12 @@ std::string host_name()
         return "localhost";
     }
     return name;
+}
+
+std::string machine_name()
+{
+    utsname system{};
+    return ::uname(&system) == 0 ? system.machine : "";
 }
 
 std::vector<unsigned> allowed_cpus()

@@ -19,6 +19,9 @@ std::int32_t thread_id() noexcept;
 /// Name of the machine or container; "localhost" where it has none.
 std::string host_name();
 
+/// The instruction set as the system calls it ("x86_64"); empty where it does not say.
+std::string machine_name();
+
 /// Numbers of the cores that the calling thread may run on.
 std::vector<unsigned> allowed_cpus();
 

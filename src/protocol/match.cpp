@@ -34,8 +34,7 @@ MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcep
 bool MatchContext::is_same(const transport::FrameHeader& a,
                            const transport::FrameHeader& b) const noexcept
 {
-    return a.source == b.source && a.tag == b.tag &&
-           (!is_collective() || a.sequence == b.sequence);
+    return a.source == b.source && a.tag == b.tag && (!is_collective() || a.sequence == b.sequence);
 }
 
 engine::Op* MatchContext::take_posted(const transport::FrameHeader& message) noexcept
@@ -67,8 +66,7 @@ void MatchContext::post(engine::Op* receive) noexcept
 
 bool MatchContext::cancel(engine::Op* receive) noexcept
 {
-    engine::OpList& list =
-        has_wildcard(receive->header) ? wild_ : bin(receive->header).posted;
+    engine::OpList& list = has_wildcard(receive->header) ? wild_ : bin(receive->header).posted;
     for (engine::Op* op = list.first(); op != nullptr; op = op->next) {
         if (op == receive) {
             list.remove(op);
@@ -117,8 +115,8 @@ void MatchContext::remove(Unexpected* message) noexcept
         message->previous_in_bin;
     (message->previous_arrival != nullptr ? message->previous_arrival->next_arrival
                                           : first_arrival_) = message->next_arrival;
-    (message->next_arrival != nullptr ? message->next_arrival->previous_arrival
-                                      : last_arrival_) = message->previous_arrival;
+    (message->next_arrival != nullptr ? message->next_arrival->previous_arrival : last_arrival_) =
+        message->previous_arrival;
 }
 
 MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id) noexcept

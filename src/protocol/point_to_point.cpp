@@ -52,14 +52,9 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     driver.complete(receive);
 }
 
-/// What an eager message without a receive takes from the rank's budget.
-std::uint64_t cost_of(const Unexpected& message) noexcept
-{
-    return sizeof(Unexpected) + message.message_bytes;
-}
-
-/// Counts what the rank holds and tells senders when it is full and when it has room again; the
-/// gap between the two keeps them from changing their mind with every message.
+/// Counts what the rank holds, in bytes of the heap's blocks, and tells senders when it is full
+/// and when it has room again; the gap between the two keeps them from changing their mind with
+/// every message.
 void count_unexpected(Driver& driver, std::uint64_t change)
 {
     engine::RankState& rank = driver.rank();
@@ -68,8 +63,7 @@ void count_unexpected(Driver& driver, std::uint64_t change)
     // Relaxed: see RankState::is_full; the counters have one writer.
     if (held >= limit) {
         rank.is_full.store(1, std::memory_order_relaxed);
-    }
-    else if (held < limit / 2 && !rank.takes_eager()) {
+    } else if (held < limit / 2 && !rank.takes_eager()) {
         rank.is_full.store(0, std::memory_order_relaxed);
     }
     engine::RankCounters& counters = rank.counters;
@@ -89,7 +83,7 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
     message->header = frame.header;
     message->message_bytes = frame.payload_bytes;
     std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
-    count_unexpected(driver, cost_of(*message));
+    count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
 }
 
@@ -119,11 +113,9 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     const bool is_eager = frame.kind == transport::FrameKind::eager;
     if (receive == nullptr) {
         is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
-    }
-    else if (is_eager) {
+    } else if (is_eager) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
-    }
-    else {
+    } else {
         pull(driver, receive, frame.header, frame.record<Offer>());
     }
 }
@@ -167,8 +159,7 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
 {
     if (!is_synchronous && op->size_bytes <= driver.node().knobs.eager_limit) {
         op->frame_kind = transport::FrameKind::eager;
-    }
-    else {
+    } else {
         make_offer(driver, op);
     }
     driver.post(op);
@@ -200,7 +191,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    count_unexpected(driver, 0 - cost_of(*message));
+    count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
     driver.allocator().free(message);
 }
 

@@ -12,8 +12,8 @@ struct Pipe;
 struct RankPart {
     MatchTable match;
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
-    Pipe* outgoing = nullptr;  ///< pipes this rank fills
-    Pipe* incoming = nullptr;  ///< pipes this rank drains
+    Pipe* outgoing = nullptr;            ///< pipes this rank fills
+    Pipe* incoming = nullptr;            ///< pipes this rank drains
 };
 
 inline RankPart& part_of(engine::RankState& rank) noexcept

@@ -94,7 +94,8 @@ bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t by
     return true;
 }
 
-/// Fills what there is room for. True: the last chunk is published and the pipe is not ours any more.
+/// Fills what there is room for. True: the last chunk is published and the pipe is not ours any
+/// more.
 bool fill(Driver& driver, Pipe* pipe, int* moved)
 {
     Op* const send = pipe->send;
@@ -161,18 +162,18 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
         return;
     }
     switch (driver.node().peer_memory.read(offer.process, offer.address, receive->address, bytes)) {
-    case transport::CopyOutcome::done:
-        count_bytes(driver.rank().counters.bytes_copied_across, bytes);
-        complete_both(driver, receive, offer.send, OpError::none);
-        break;
-    case transport::CopyOutcome::bad_address:
-        complete_both(driver, receive, offer.send, OpError::bad_address);
-        break;
-    case transport::CopyOutcome::unreachable:
-        if (!open_pipe(driver, receive, offer, bytes)) {
-            complete_both(driver, receive, offer.send, OpError::no_memory);
-        }
-        break;
+        case transport::CopyOutcome::done:
+            count_bytes(driver.rank().counters.bytes_copied_across, bytes);
+            complete_both(driver, receive, offer.send, OpError::none);
+            break;
+        case transport::CopyOutcome::bad_address:
+            complete_both(driver, receive, offer.send, OpError::bad_address);
+            break;
+        case transport::CopyOutcome::unreachable:
+            if (!open_pipe(driver, receive, offer, bytes)) {
+                complete_both(driver, receive, offer.send, OpError::no_memory);
+            }
+            break;
     }
 }
 
@@ -194,8 +195,7 @@ int move_pipes(Driver& driver)
         Pipe* const next = pipe->next_outgoing;
         if (fill(driver, pipe, &moved)) {
             *link = next;
-        }
-        else {
+        } else {
             link = &pipe->next_outgoing;
         }
     }

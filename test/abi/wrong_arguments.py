@@ -43,8 +43,12 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "argv": ("NULL", []),
     "int": ("0", []),
     "flag": ("0", []),
+    "keyval": ("MPI_KEYVAL_INVALID", []),
+    "strings": ("NULL", []),
+    "attribute_function": ("NULL", []),
 }
 INPUTS["queried_datatype"] = INPUTS["datatype"]
+INPUTS["comm_or_null"] = (INPUTS["comm"][0], INPUTS["comm"][1][1:])
 ARRAYS = {"request": "requests", "status": "statuses", "int": "numbers", "group_rank": "numbers",
           "group_rank_or_null": "null_ranks", "count": "(void*)counts",
           "displacement": "(void*)displacements", "datatype": "datatypes"}
@@ -64,13 +68,14 @@ def good(function: Function, arg: Arg) -> str:
         return "ranges"
     if arg.is_array:
         return ARRAYS[arg.kind]
-    if arg.kind == "length" and arg.direction == "in":
+    # The size of a buffer in bytes is a count by its type, but no number of elements.
+    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
         of_ranks = any(other.kind in RANK_KINDS and other.array == arg.name
                        for other in function.args)
         return "0" if of_ranks else "1"
     if arg.direction == "in":
         return INPUTS[arg.kind][0]
-    if arg.kind == "string":
+    if arg.kind in ("string", "string_or_null"):
         return "text"
     return "&status" if arg.kind == "status" else f"(void*)&{arg.kind}_place"
 
@@ -93,10 +98,13 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
             array, error = WRONG_ARRAYS[arg.kind]
             cases.append(({name: array}, error))
         return cases
-    if arg.kind == "length" and arg.direction == "in":
+    # The size of a buffer in bytes is a count by its type, but no number of elements.
+    if arg.kind == "length" and arg.direction == "in" or arg.kind == "count" and name == "size":
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]
+    if arg.kind == "string_or_null":
+        return []
     if arg.kind == "status":
         return [] if arg.direction == "out" else [({name: "NULL"}, "MPI_ERR_ARG")]
     cases = [({name: "NULL"}, "MPI_ERR_ARG")]

@@ -55,7 +55,7 @@ struct ShmLink {
 
 struct SelfLink {
     using Endpoint = self::Endpoint;
-    static constexpr Status no_room = Status::retry_no_memory;
+    static constexpr Status no_room = Status::retry_lane_full;
 
     SelfLink()
     {

@@ -33,6 +33,15 @@ static void fail_inside(const char *name, int size) {
         MPI_Isend(other, 2, MPI_INT, me, 0, MPI_COMM_WORLD, &request);
         MPI_Recv(&value, 1, MPI_INT, me, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    if (strcmp(name, "abort") == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+        MPI_Ssend(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+    }
+    if (strcmp(name, "session") == 0) {
+        MPI_Session session;
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    }
+    if (strcmp(name, "keyval") == 0) MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value);
     if (strcmp(name, "unbuilt") == 0) {
         MPI_Win window;
         MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);

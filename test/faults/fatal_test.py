@@ -18,6 +18,9 @@ CASES = {
     "op": ("MPI_Allreduce", "MPI_ERR_OP"),
     "free": ("MPI_Comm_free", "MPI_ERR_COMM"),
     "truncate": ("MPI_Recv", "MPI_ERR_TRUNCATE"),
+    "abort": ("MPI_Ssend", "MPI_ERR_RANK"),
+    "session": ("MPI_Session_init", "MPI_ERR_UNSUPPORTED_OPERATION"),
+    "keyval": ("MPI_Comm_set_attr", "MPI_ERR_KEYVAL"),
     "unbuilt": ("MPI_Win_create", "MPI_ERR_UNSUPPORTED_OPERATION"),
 }
 

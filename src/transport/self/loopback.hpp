@@ -67,8 +67,9 @@ class Loopback {
         Stored* next = nullptr;
     };
 
-    /// As much as a lane to another rank holds: more waits with the sender.
-    static constexpr std::size_t stored_bytes_max = 64 * 1024;
+    /// A few of the longest frames, as much as a lane to another rank holds: more waits with the
+    /// sender.
+    static constexpr std::size_t stored_bytes_max = 256 * 1024;
 
     std::size_t stored_bytes_ = 0;
     Stored* oldest_ = nullptr;

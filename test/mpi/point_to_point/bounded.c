@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages that nobody receives yet cost their receiver a bounded amount of memory: rank 0 sends
 // CHECK_MESSAGES messages of 1 KiB to each other rank, which takes the last of them first and so
-// has to find a place for all others. Then all arrive, whole and in order.
+// has to find a place for all others. Then all arrive, whole and in order. Run with small and
+// large values of HEADWAY_UNEXPECTED_LIMIT.
 #include "../check.h"
 
 enum { message_bytes = 1024, patterns = 256, tag_data = 1, tag_last = 2, batch = 1000 };
 
 // Kilobytes of a field of /proc/self/status.
-static long status_kb(const char *field) {
+static long status_kb(const char* field)
+{
     char line[256];
     long value = -1;
-    FILE *file = fopen("/proc/self/status", "r");
-    if (file == NULL) return -1;
+    FILE* file = fopen("/proc/self/status", "r");
+    if (file == NULL)
+        return -1;
     while (fgets(line, sizeof line, file) != NULL) {
         const size_t length = strlen(field);
-        if (strncmp(line, field, length) == 0) value = strtol(line + length, NULL, 10);
+        if (strncmp(line, field, length) == 0)
+            value = strtol(line + length, NULL, 10);
     }
     fclose(file);
     return value;
 }
 
 #ifdef CHECK_HAS_INTERFACE
-static int read_memory(struct headway_memory *memory) {
-    const struct headway_interface_1 *table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+static int read_memory(struct headway_memory* memory)
+{
+    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
     if (table == NULL || table->size_bytes < offsetof(struct headway_interface_1, read_memory) +
                                                  sizeof table->read_memory) {
         return 0;
@@ -31,10 +36,11 @@ static int read_memory(struct headway_memory *memory) {
 }
 #endif
 
-static void send_all(struct check *t, int messages) {
-    unsigned char *out = check_memory((size_t)patterns * message_bytes);
+static void send_all(struct check* t, int messages)
+{
+    unsigned char* out = check_memory((size_t)patterns * message_bytes);
     const int receivers = t->size - 1, all = messages * receivers;
-    MPI_Request *requests = check_memory(((size_t)all + 1) * sizeof *requests);
+    MPI_Request* requests = check_memory(((size_t)all + 1) * sizeof *requests);
     for (int i = 0; i < patterns; ++i) {
         check_fill(out + i * message_bytes, message_bytes, (uint64_t)i);
     }
@@ -58,7 +64,8 @@ static void send_all(struct check *t, int messages) {
 }
 
 // What the messages may cost, in kilobytes.
-static void check_growth(struct check *t, long before_kb, long limit_kb) {
+static void check_growth(struct check* t, long before_kb, long limit_kb)
+{
     if (check_setting("HEADWAY_TEAM", 0) == 0) {
         CHECK(t, status_kb("RssAnon:") - before_kb < limit_kb);
     }
@@ -71,7 +78,8 @@ static void check_growth(struct check *t, long before_kb, long limit_kb) {
 #endif
 }
 
-static void receive_all(struct check *t, int messages, long limit_kb) {
+static void receive_all(struct check* t, int messages, long limit_kb)
+{
     unsigned char in[message_bytes];
     MPI_Status status;
     const long before_kb = status_kb("RssAnon:");
@@ -84,7 +92,8 @@ static void receive_all(struct check *t, int messages, long limit_kb) {
         if (i % 5 == 4) {
             MPI_Message message = MPI_MESSAGE_NULL;
             CHECK_CALL(t, MPI_Improbe(0, tag, MPI_COMM_WORLD, &flag, &message, &status));
-            if (!CHECK_INT(t, flag, 1)) return;
+            if (!CHECK_INT(t, flag, 1))
+                return;
             CHECK_CALL(t, MPI_Mrecv(in, message_bytes, MPI_BYTE, &message, &status));
         } else {
             CHECK_CALL(t, MPI_Recv(in, message_bytes, MPI_BYTE, i % 2 ? 0 : MPI_ANY_SOURCE, tag,
@@ -100,20 +109,22 @@ static void receive_all(struct check *t, int messages, long limit_kb) {
 }
 
 // The same from a rank to itself, where a started receive has to free the way.
-static void to_itself(struct check *t, int messages, long limit_kb) {
+static void to_itself(struct check* t, int messages, long limit_kb)
+{
     unsigned char out[message_bytes], in[message_bytes];
-    MPI_Request *requests = check_memory((size_t)messages * sizeof *requests);
+    MPI_Request* requests = check_memory((size_t)messages * sizeof *requests);
     int bad = 0;
     check_fill(out, message_bytes, 77);
     for (int i = 0; i < messages; ++i) {
-        CHECK_CALL(t, MPI_Isend(out, message_bytes, MPI_BYTE, t->rank, i, MPI_COMM_WORLD,
-                                &requests[i]));
+        CHECK_CALL(
+            t, MPI_Isend(out, message_bytes, MPI_BYTE, t->rank, i, MPI_COMM_WORLD, &requests[i]));
     }
     CHECK_CALL(t, MPI_Recv(in, message_bytes, MPI_BYTE, t->rank, messages - 1, MPI_COMM_WORLD,
                            MPI_STATUS_IGNORE));
 #ifdef CHECK_HAS_INTERFACE
     struct headway_memory memory;
-    if (read_memory(&memory)) CHECK(t, memory.unexpected_bytes / 1024 < (uint64_t)limit_kb);
+    if (read_memory(&memory))
+        CHECK(t, memory.unexpected_bytes / 1024 < (uint64_t)limit_kb);
 #endif
     for (int i = 0; i < messages - 1; ++i) {
         memset(in, 0, sizeof in);
@@ -126,7 +137,8 @@ static void to_itself(struct check *t, int messages, long limit_kb) {
     free(requests);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("bounded");
     const int messages = (int)check_setting("CHECK_MESSAGES", 20000);
     const long limit_kb = check_setting("CHECK_LIMIT_KB", 65536);

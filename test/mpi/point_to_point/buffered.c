@@ -6,16 +6,18 @@
 enum { small = 100, long_bytes = 50000, tag_go = 900 };
 
 // A message as long as the eager limit of no library, so that it stays until it is received.
-static void fits_exactly(struct check *t, int use_comm) {
+static void fits_exactly(struct check* t, int use_comm)
+{
     const int bytes[] = {long_bytes, 1, 0, long_bytes + 7, 333};
     const int count = 5;
     int total = 0, size = -1;
-    void *back = NULL;
+    void* back = NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    for (int i = 0; i < count; ++i) total += bytes[i] + MPI_BSEND_OVERHEAD;
+    for (int i = 0; i < count; ++i)
+        total += bytes[i] + MPI_BSEND_OVERHEAD;
     for (int shift = 0; shift < 3; ++shift) {
-        unsigned char *memory = check_memory((size_t)total + 16);
+        unsigned char* memory = check_memory((size_t)total + 16);
         unsigned char *in = check_memory(long_bytes + 7), *out = check_memory(long_bytes + 7);
         if (use_comm) {
             CHECK_CALL(t, MPI_Comm_attach_buffer(comm, memory + shift, total));
@@ -47,11 +49,12 @@ static void fits_exactly(struct check *t, int use_comm) {
     CHECK_CALL(t, MPI_Comm_free(&comm));
 }
 
-static void refuses(struct check *t) {
+static void refuses(struct check* t)
+{
     static const int size = 2 * (long_bytes + MPI_BSEND_OVERHEAD);
     unsigned char *memory = check_memory((size_t)size), *out = check_memory((size_t)size);
     int back_size = 0;
-    void *back = NULL;
+    void* back = NULL;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_SELF, &comm));
@@ -85,10 +88,11 @@ static void refuses(struct check *t) {
 // Detach must not return before a message has left, so its bytes are right although the memory
 // is overwritten at once. Rank 1 receives only after rank 0 has told it to, which it does through
 // a message sent before the detach.
-static void detach_waits(struct check *t, int automatic) {
+static void detach_waits(struct check* t, int automatic)
+{
     const int size = 3 * (long_bytes + MPI_BSEND_OVERHEAD);
     unsigned char *memory = check_memory((size_t)size), *out = check_memory(long_bytes);
-    void *back = NULL;
+    void* back = NULL;
     int back_size = -1, flag = 0;
     MPI_Request flushed = MPI_REQUEST_NULL;
     if (t->size > 1 && t->rank == 0) {
@@ -114,18 +118,19 @@ static void detach_waits(struct check *t, int automatic) {
         CHECK_CALL(t, MPI_Buffer_flush());
         CHECK_CALL(t, MPI_Bsend(out, long_bytes, MPI_BYTE, 1, 4, MPI_COMM_WORLD));
         CHECK_CALL(t, MPI_Buffer_detach(&back, &back_size));
-        CHECK(t, back == (automatic ? MPI_BUFFER_AUTOMATIC : (void *)memory));
-        if (!automatic) memset(memory, 0xEE, (size_t)size);
+        CHECK(t, back == (automatic ? MPI_BUFFER_AUTOMATIC : (void*)memory));
+        if (!automatic)
+            memset(memory, 0xEE, (size_t)size);
     } else if (t->rank == 1) {
         CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_BYTE, 0, tag_go, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         for (int i = 0; i < 3; ++i) {
-            CHECK_CALL(t, MPI_Recv(out, long_bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD,
-                                   MPI_STATUS_IGNORE));
+            CHECK_CALL(
+                t, MPI_Recv(out, long_bytes, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             CHECK_PATTERN(t, out, long_bytes, (uint64_t)(40 + i));
         }
         for (int i = 0; i < 2; ++i) {
-            CHECK_CALL(t, MPI_Recv(out, long_bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD,
-                                   MPI_STATUS_IGNORE));
+            CHECK_CALL(
+                t, MPI_Recv(out, long_bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             CHECK_PATTERN(t, out, long_bytes, 44);
         }
     }
@@ -135,11 +140,12 @@ static void detach_waits(struct check *t, int automatic) {
 
 // More messages than fit at once go through a small buffer while their receiver takes them; all
 // ranks send to all without any receive posted.
-static void streams(struct check *t) {
+static void streams(struct check* t)
+{
     enum { rounds = 300 };
     const int each = small + MPI_BSEND_OVERHEAD, size = t->size * rounds * each;
     unsigned char *memory = check_memory((size_t)size), out[small], in[small];
-    void *back = NULL;
+    void* back = NULL;
     int back_size = 0, bad = 0;
     CHECK_CALL(t, MPI_Buffer_attach(memory, size));
     for (int i = 0; i < rounds; ++i) {
@@ -150,8 +156,8 @@ static void streams(struct check *t) {
     }
     for (int i = 0; i < rounds; ++i) {
         for (int from = 0; from < t->size; ++from) {
-            CHECK_CALL(t, MPI_Recv(in, small, MPI_BYTE, from, i, MPI_COMM_WORLD,
-                                   MPI_STATUS_IGNORE));
+            CHECK_CALL(t,
+                       MPI_Recv(in, small, MPI_BYTE, from, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             bad += check_differs(in, (size_t)(small - i % 9), (uint64_t)(i + 7 * from)) != -1;
         }
     }
@@ -161,24 +167,31 @@ static void streams(struct check *t) {
 }
 
 // Elements with gaps lie packed in the buffer.
-static void pairs(struct check *t) {
-    struct { double value; int index; } out[4], in[4];
+static void pairs(struct check* t)
+{
+    struct {
+        double value;
+        int index;
+    } out[4], in[4];
     const int size = 4 * 12 + MPI_BSEND_OVERHEAD;
-    unsigned char *memory = check_memory((size_t)size);
-    void *back = NULL;
+    unsigned char* memory = check_memory((size_t)size);
+    void* back = NULL;
     int back_size = 0;
     memset(in, 0x55, sizeof in);
-    for (int i = 0; i < 4; ++i) out[i].value = i * 1.5, out[i].index = i;
+    for (int i = 0; i < 4; ++i)
+        out[i].value = i * 1.5, out[i].index = i;
     CHECK_CALL(t, MPI_Buffer_attach(memory, size));
     CHECK_CALL(t, MPI_Bsend(out, 4, MPI_DOUBLE_INT, t->rank, 1, MPI_COMM_WORLD));
     memset(out, 0, sizeof out);
     CHECK_CALL(t, MPI_Recv(in, 4, MPI_DOUBLE_INT, t->rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    for (int i = 0; i < 4; ++i) CHECK(t, in[i].value == i * 1.5 && in[i].index == i);
+    for (int i = 0; i < 4; ++i)
+        CHECK(t, in[i].value == i * 1.5 && in[i].index == i);
     CHECK_CALL(t, MPI_Buffer_detach(&back, &back_size));
     free(memory);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("buffered");
     fits_exactly(&t, 0);
     fits_exactly(&t, 1);
@@ -196,8 +209,8 @@ static int test_main(void) {
         check_fill(out, long_bytes, 3);
         const int to = (t.rank + 1) % t.size, from = (t.rank + t.size - 1) % t.size;
         CHECK_CALL(&t, MPI_Bsend(out, long_bytes, MPI_BYTE, to, 5, MPI_COMM_WORLD));
-        CHECK_CALL(&t, MPI_Recv(in, long_bytes, MPI_BYTE, from, 5, MPI_COMM_WORLD,
-                                MPI_STATUS_IGNORE));
+        CHECK_CALL(&t,
+                   MPI_Recv(in, long_bytes, MPI_BYTE, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK_PATTERN(&t, in, long_bytes, 3);
         free(in);
         free(out);

@@ -5,14 +5,18 @@
 
 enum { tag_a = 1, tag_b = 2, long_bytes = 60000, rounds = 60 };
 
-static int length_of(int i) { return i % 4 == 3 ? long_bytes + i : (i * 131) % 3000; }
+static int length_of(int i)
+{
+    return i % 4 == 3 ? long_bytes + i : (i * 131) % 3000;
+}
 
 // Client loop of unknown lengths from all ranks; blocking and non-blocking forms in turn.
-static void unknown_lengths(struct check *t) {
+static void unknown_lengths(struct check* t)
+{
     MPI_Status status;
     if (t->rank > 0) {
         for (int i = 0; i < rounds; ++i) {
-            unsigned char *out = check_memory((size_t)length_of(i));
+            unsigned char* out = check_memory((size_t)length_of(i));
             check_fill(out, (size_t)length_of(i), (uint64_t)(t->rank * 1000 + i));
             CHECK_CALL(t, MPI_Send(out, length_of(i), MPI_BYTE, 0, i, MPI_COMM_WORLD));
             free(out);
@@ -24,16 +28,17 @@ static void unknown_lengths(struct check *t) {
         MPI_Request request = MPI_REQUEST_NULL;
         int bytes = -1, flag = 0;
         if (k % 2) {
-            CHECK_CALL(t, MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message,
-                                     &status));
+            CHECK_CALL(t,
+                       MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status));
         }
         while (k % 2 == 0 && !flag) {
             CHECK_CALL(t, MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message,
                                       &status));
         }
         CHECK_CALL(t, MPI_Get_count(&status, MPI_BYTE, &bytes));
-        if (!CHECK_INT(t, bytes, length_of(status.MPI_TAG))) return;
-        unsigned char *in = check_memory((size_t)bytes);
+        if (!CHECK_INT(t, bytes, length_of(status.MPI_TAG)))
+            return;
+        unsigned char* in = check_memory((size_t)bytes);
         MPI_Status taken;
         if (k % 3 == 0) {
             CHECK_CALL(t, MPI_Imrecv(in, bytes, MPI_BYTE, &message, &request));
@@ -50,7 +55,8 @@ static void unknown_lengths(struct check *t) {
 }
 
 // Held messages are out of sight, and are received in an order of the caller's choice.
-static void held(struct check *t, int bytes) {
+static void held(struct check* t, int bytes)
+{
     enum { count = 5 };
     unsigned char *out[count], *in = check_memory((size_t)bytes);
     MPI_Request sent[count];
@@ -78,11 +84,13 @@ static void held(struct check *t, int bytes) {
         CHECK_PATTERN(t, in, (size_t)bytes, (uint64_t)(i + 60));
     }
     CHECK_CALL(t, MPI_Waitall(count, sent, MPI_STATUSES_IGNORE));
-    for (int i = 0; i < count; ++i) free(out[i]);
+    for (int i = 0; i < count; ++i)
+        free(out[i]);
     free(in);
 }
 
-static void null_process(struct check *t) {
+static void null_process(struct check* t)
+{
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
@@ -114,7 +122,8 @@ static void null_process(struct check *t) {
 }
 
 // A communicator may be freed while a message that was probed on it waits.
-static void freed_communicator(struct check *t) {
+static void freed_communicator(struct check* t)
+{
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Message message = MPI_MESSAGE_NULL;
     int out = 42 + t->rank, in = 0;
@@ -128,7 +137,8 @@ static void freed_communicator(struct check *t) {
     CHECK_INT(t, in, 42 + t->rank);
 }
 
-static void refuses(struct check *t) {
+static void refuses(struct check* t)
+{
     int out[4] = {1, 2, 3, 4}, in[4] = {0, 0, 0, 0}, count = -1;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Request request = MPI_REQUEST_NULL, sent;
@@ -150,7 +160,8 @@ static void refuses(struct check *t) {
     CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("matched");
     unknown_lengths(&t);
     CHECK_CALL(&t, MPI_Barrier(MPI_COMM_WORLD));

@@ -5,7 +5,8 @@
 
 enum { sends = 5, tag = 2 };
 
-static void nobody(struct check *t, MPI_Status *status) {
+static void nobody(struct check* t, MPI_Status* status)
+{
     int count = -1, cancelled = -1;
     CHECK_INT(t, status->MPI_SOURCE, MPI_PROC_NULL);
     CHECK_INT(t, status->MPI_TAG, MPI_ANY_TAG);
@@ -16,7 +17,8 @@ static void nobody(struct check *t, MPI_Status *status) {
     memset(status, 0x6B, sizeof *status);
 }
 
-static void sending(struct check *t) {
+static void sending(struct check* t)
+{
     const int out[3] = {1, 2, 3};
     MPI_Request requests[sends];
     CHECK_CALL(t, MPI_Send(out, 3, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD));
@@ -28,11 +30,13 @@ static void sending(struct check *t) {
     CHECK_CALL(t, MPI_Irsend(out, 3, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &requests[2]));
     CHECK_CALL(t, MPI_Ibsend(out, 3, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &requests[3]));
     CHECK_CALL(t, MPI_Isend_c(out, 3, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &requests[4]));
-    for (int i = 0; i < sends; ++i) CHECK(t, requests[i] != MPI_REQUEST_NULL);
+    for (int i = 0; i < sends; ++i)
+        CHECK(t, requests[i] != MPI_REQUEST_NULL);
     CHECK_CALL(t, MPI_Waitall(sends, requests, MPI_STATUSES_IGNORE));
 }
 
-static void receiving(struct check *t) {
+static void receiving(struct check* t)
+{
     int in[3] = {7, 8, 9}, flag = 0;
     MPI_Request request;
     MPI_Status status;
@@ -58,7 +62,8 @@ static void receiving(struct check *t) {
     CHECK_INT(t, in[0] == 7 && in[1] == 8 && in[2] == 9, 1);
 }
 
-static int test_main(void) {
+static int test_main(void)
+{
     struct check t = check_start("proc_null");
     sending(&t);
     receiving(&t);

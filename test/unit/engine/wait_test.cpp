@@ -186,6 +186,30 @@ TEST(Wait, ThreadsOfARankWakeForTheirOwnOps)
     }
 }
 
+// What one thread gives its own rank wakes the one that sleeps for it.
+TEST(Wait, AMessageToItselfWakesAnotherThread)
+{
+    InProcessNode node(2);
+    RankLock& lock = node.lock(1);
+    lock.enable();
+    std::uint32_t got = 0;
+    Op* receive = node.start_receive(1, 1, 6, &got, sizeof got);
+    std::thread sleeper([&] {
+        lock.lock();
+        wait_for(node.driver(1), receive);
+        lock.unlock();
+    });
+    until_parked(node, 1);
+    const std::uint32_t sent = 1;
+    lock.lock();
+    Op* send = node.start_send(1, 1, 6, &sent, sizeof sent);
+    lock.unlock();
+    sleeper.join();
+    EXPECT_EQ(got, sent);
+    node.driver(1).destroy_op(send);
+    node.driver(1).destroy_op(receive);
+}
+
 // A collective that one thread starts goes on while another thread of the rank sleeps.
 TEST(Wait, WhatACollectiveCanDoNextWakesAnotherThread)
 {

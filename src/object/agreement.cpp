@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/agreement.hpp"
+
+#include <memory>
+
+#include "engine/wait.hpp"
+#include "object/collective.hpp"
+#include "object/op_keep.hpp"
+#include "protocol/point_to_point.hpp"
+
+namespace headway::object {
+
+namespace {
+
+/// The context under way to a duplicate. Stays with the op that writes it.
+class PendingContext final : public OpKeep {
+  public:
+    PendingContext(Communicator& made, std::uint32_t picked) : made_(made), context_(picked)
+    {
+        made_.add_reference();
+    }
+    ~PendingContext() override { made_.drop_reference(); }
+
+    std::uint32_t* context() noexcept { return &context_; }
+
+    void finish(Rank& /*rank*/, engine::Op& op) override
+    {
+        if (op.error == engine::OpError::none && context_ == 0) {
+            op.error = engine::OpError::no_memory;
+        }
+        made_.set_context(op.error == engine::OpError::none ? context_ : 0);
+    }
+
+  private:
+    Communicator& made_;
+    std::uint32_t context_;
+};
+
+/// One message of the library's own between two members of `parent`. False: no memory.
+bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner, int tag,
+              std::uint32_t* context)
+{
+    engine::Op* op = rank.driver().create_op(kind);
+    if (op == nullptr) {
+        return false;
+    }
+    const bool is_send = kind == engine::OpKind::send;
+    op->header = {.context = parent.internal_context(),
+                  .source = is_send ? parent.rank() : partner,
+                  .tag = tag,
+                  .sequence = 0};
+    op->peer = parent.scope().peer(static_cast<std::uint32_t>(partner));
+    op->address = reinterpret_cast<std::byte*>(context);
+    op->size_bytes = sizeof *context;
+    if (is_send) {
+        protocol::start_send(rank.driver(), op, false);
+    } else {
+        protocol::start_receive(rank.driver(), op);
+    }
+    engine::wait_for(rank.driver(), op);
+    const bool is_done = op->error == engine::OpError::none;
+    rank.driver().destroy_op(op);
+    return is_done;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> agree_for_all(Rank& rank, Communicator& parent)
+{
+    std::uint32_t context = parent.rank() == 0 ? rank.acquire_context() : 0;
+    if (!bcast_bytes(rank, parent, &context, sizeof context, 0)) {
+        return std::nullopt;
+    }
+    return context;
+}
+
+std::optional<std::uint32_t> agree_for_part(Rank& rank, Communicator& parent, const Group& group)
+{
+    const std::uint32_t offer = group.rank() == 0 ? rank.acquire_context() : 0;
+    std::vector<std::uint32_t> offers(static_cast<std::size_t>(parent.size()));
+    if (!allgather_bytes(rank, parent, &offer, offers.data(), sizeof offer)) {
+        return std::nullopt;
+    }
+    if (group.rank() == MPI_UNDEFINED) {
+        return 0;
+    }
+    const int leader = Group(parent.members(), rank.world_rank).find(group.world_ranks()[0]);
+    return offers[static_cast<std::size_t>(leader)];
+}
+
+std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, const Group& group,
+                                            int tag)
+{
+    const Group all(parent.members(), rank.world_rank);
+    const auto place_of = [&](int member) {
+        return all.find(group.world_ranks()[static_cast<std::size_t>(member)]);
+    };
+    std::uint32_t context = group.rank() == 0 ? rank.acquire_context() : 0;
+    // A binomial tree. Sources are ranks of the parent, so that trees of other groups that use the
+    // tag before or after this one take other names or keep their order.
+    int step = 1;
+    for (; step < group.size(); step *= 2) {
+        if ((group.rank() & step) != 0) {
+            if (!exchange(rank, parent, engine::OpKind::receive, place_of(group.rank() - step), tag,
+                          &context)) {
+                return std::nullopt;
+            }
+            break;
+        }
+    }
+    for (step /= 2; step > 0; step /= 2) {
+        const int child = group.rank() + step;
+        if (child < group.size() &&
+            !exchange(rank, parent, engine::OpKind::send, place_of(child), tag, &context)) {
+            return std::nullopt;
+        }
+    }
+    return context;
+}
+
+engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made)
+{
+    const std::uint32_t picked = parent.rank() == 0 ? rank.acquire_context() : 0;
+    auto pending = std::make_unique<PendingContext>(made, picked);
+    CollectiveCall call;
+    call.collective = protocol::coll::Collective::bcast;
+    call.receive = pending->context();
+    call.count = sizeof picked;
+    engine::Op* op = start_collective(rank, parent, std::move(call));
+    if (op != nullptr) {
+        set_keep(*op, pending.release());
+    } else if (picked != 0) {
+        rank.release_context(picked);
+    }
+    return op;
+}
+
+}  // namespace headway::object
