@@ -22,15 +22,11 @@ using Kind = ElementKind;
 
 constexpr int operator_count = static_cast<int>(Op::count);
 
-/// Without gaps, as kernels find them.
 template <typename Value, typename Index>
 struct [[gnu::packed]] Pair {
     Value value;
     Index index;
-    bool operator==(const Pair& other) const
-    {
-        return value == other.value && index == other.index;
-    }
+    bool operator==(const Pair&) const = default;
 };
 
 /// Integers and bytes. Wide enough for the exact result, which is then cut to the type.
@@ -39,9 +35,8 @@ struct IntegerOracle {
     using Element = T;
     static Element draw(std::mt19937& dice)
     {
-        const T corners[] = {
-            0, 1, static_cast<T>(-1), std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
-            2, 85};
+        const T corners[] = {0, 1, static_cast<T>(-1), std::numeric_limits<T>::max(),
+                             std::numeric_limits<T>::min(), 2, 85};
         const auto some = dice();
         return some % 3 == 0 ? static_cast<T>(std::uint64_t{dice()} << 32 | dice())
                              : corners[some / 3 % std::size(corners)];
@@ -52,28 +47,17 @@ struct IntegerOracle {
         const auto wide_a = static_cast<unsigned __int128>(a);
         const auto wide_b = static_cast<unsigned __int128>(b);
         switch (op) {
-            case Op::max:
-                return std::max(a, b);
-            case Op::min:
-                return std::min(a, b);
-            case Op::sum:
-                return static_cast<T>(wide_a + wide_b);
-            case Op::product:
-                return static_cast<T>(wide_a * wide_b);
-            case Op::logical_and:
-                return static_cast<T>(a && b);
-            case Op::logical_or:
-                return static_cast<T>(a || b);
-            case Op::logical_xor:
-                return static_cast<T>(!a != !b);
-            case Op::bitwise_and:
-                return static_cast<T>(wide_a & wide_b);
-            case Op::bitwise_or:
-                return static_cast<T>(wide_a | wide_b);
-            case Op::bitwise_xor:
-                return static_cast<T>(wide_a ^ wide_b);
-            default:
-                return T{};
+        case Op::max: return std::max(a, b);
+        case Op::min: return std::min(a, b);
+        case Op::sum: return static_cast<T>(wide_a + wide_b);
+        case Op::product: return static_cast<T>(wide_a * wide_b);
+        case Op::logical_and: return static_cast<T>(a && b);
+        case Op::logical_or: return static_cast<T>(a || b);
+        case Op::logical_xor: return static_cast<T>(!a != !b);
+        case Op::bitwise_and: return static_cast<T>(wide_a & wide_b);
+        case Op::bitwise_or: return static_cast<T>(wide_a | wide_b);
+        case Op::bitwise_xor: return static_cast<T>(wide_a ^ wide_b);
+        default: return T{};
         }
     }
 };
@@ -109,14 +93,10 @@ struct FloatOracle {
     static T combine(Op op, T a, T b)
     {
         switch (op) {
-            case Op::max:
-                return std::max(a, b);
-            case Op::min:
-                return std::min(a, b);
-            case Op::sum:
-                return a + b;
-            default:
-                return a * b;
+        case Op::max: return std::max(a, b);
+        case Op::min: return std::min(a, b);
+        case Op::sum: return a + b;
+        default: return a * b;
         }
     }
 };
@@ -154,49 +134,38 @@ struct PairOracle {
     static Element combine(Op op, Element a, Element b)
     {
         if (a.value == b.value) {
-            return {a.value, a.index < b.index ? a.index : b.index};
+            return a.index < b.index ? a : b;
         }
         return (a.value > b.value) == (op == Op::max_location) ? a : b;
     }
 };
 
-/// INTEGER16: what 64 bits cannot show, beside the common rules.
+/// INTEGER16: beside the common rules, what 64 bits cannot show.
 struct WideIntegerOracle {
     __extension__ using Element = __int128;
 
     static Element draw(std::mt19937& dice)
     {
         const auto high = static_cast<Element>(static_cast<std::int32_t>(dice()));
-        return dice() % 4 == 0 ? Element{0}
-                               : high * (Element{1} << 70) + static_cast<Element>(dice());
+        const auto low = static_cast<Element>(dice());
+        return dice() % 4 == 0 ? Element{0} : high * (Element{1} << 70) + low;
     }
     static bool allows(Op op) { return op != Op::max_location && op != Op::min_location; }
     static Element combine(Op op, Element a, Element b)
     {
         __extension__ using Bits = unsigned __int128;
         switch (op) {
-            case Op::max:
-                return a > b ? a : b;
-            case Op::min:
-                return a < b ? a : b;
-            case Op::sum:
-                return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
-            case Op::product:
-                return static_cast<Element>(static_cast<Bits>(a) * static_cast<Bits>(b));
-            case Op::logical_and:
-                return a != 0 && b != 0;
-            case Op::logical_or:
-                return a != 0 || b != 0;
-            case Op::logical_xor:
-                return (a != 0) != (b != 0);
-            case Op::bitwise_and:
-                return a & b;
-            case Op::bitwise_or:
-                return a | b;
-            case Op::bitwise_xor:
-                return a ^ b;
-            default:
-                return 0;
+        case Op::max: return a > b ? a : b;
+        case Op::min: return a < b ? a : b;
+        case Op::sum: return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
+        case Op::product: return static_cast<Element>(static_cast<Bits>(a) * static_cast<Bits>(b));
+        case Op::logical_and: return a != 0 && b != 0;
+        case Op::logical_or: return a != 0 || b != 0;
+        case Op::logical_xor: return (a != 0) != (b != 0);
+        case Op::bitwise_and: return a & b;
+        case Op::bitwise_or: return a | b;
+        case Op::bitwise_xor: return a ^ b;
+        default: return 0;
         }
     }
 };
@@ -238,8 +207,8 @@ void check_kernel(Op op, Kind kind)
                 << " count " << count << " offset " << offset;
             const std::vector<std::byte> guard(16, std::byte{0xA5});
             ASSERT_TRUE(std::equal(guard.begin(), guard.end(), inout.end() - 16));
-            ASSERT_TRUE(
-                std::equal(inout.begin(), inout.begin() + static_cast<int>(offset), guard.begin()));
+            ASSERT_TRUE(std::equal(inout.begin(), inout.begin() + static_cast<int>(offset),
+                                   guard.begin()));
         }
     }
 }
@@ -251,7 +220,8 @@ void check_kind(Kind kind)
         const auto op = static_cast<Op>(i);
         if (Oracle::allows(op)) {
             check_kernel<Oracle>(op, kind);
-        } else {
+        }
+        else {
             EXPECT_EQ(reduce_kernel(op, kind), nullptr)
                 << "operator " << i << " kind " << static_cast<int>(kind);
         }
