@@ -48,9 +48,9 @@ struct RankState {
 
     // The executor's own.
     alignas(64) transport::self::Loopback loopback;
-    PeerSlot* peers = nullptr;                ///< by node rank
-    PeerSlot* peers_waiting = nullptr;        ///< those with frames that wait for room
-    bool lacks_memory = false;  ///< the last sweep found no memory for a lane to a peer
+    PeerSlot* peers = nullptr;          ///< by node rank
+    PeerSlot* peers_waiting = nullptr;  ///< those with frames that wait for room
+    bool lacks_memory = false;          ///< the last sweep found no memory for a lane to a peer
     GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
     void* protocol = nullptr;                 ///< protocol::RankPart, in the heap too
     std::uint32_t rank = 0;                   ///< node rank

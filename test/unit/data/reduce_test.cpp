@@ -35,8 +35,9 @@ struct IntegerOracle {
     using Element = T;
     static Element draw(std::mt19937& dice)
     {
-        const T corners[] = {0, 1, static_cast<T>(-1), std::numeric_limits<T>::max(),
-                             std::numeric_limits<T>::min(), 2, 85};
+        const T corners[] = {
+            0, 1, static_cast<T>(-1), std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
+            2, 85};
         const auto some = dice();
         return some % 3 == 0 ? static_cast<T>(std::uint64_t{dice()} << 32 | dice())
                              : corners[some / 3 % std::size(corners)];
@@ -47,17 +48,28 @@ struct IntegerOracle {
         const auto wide_a = static_cast<unsigned __int128>(a);
         const auto wide_b = static_cast<unsigned __int128>(b);
         switch (op) {
-        case Op::max: return std::max(a, b);
-        case Op::min: return std::min(a, b);
-        case Op::sum: return static_cast<T>(wide_a + wide_b);
-        case Op::product: return static_cast<T>(wide_a * wide_b);
-        case Op::logical_and: return static_cast<T>(a && b);
-        case Op::logical_or: return static_cast<T>(a || b);
-        case Op::logical_xor: return static_cast<T>(!a != !b);
-        case Op::bitwise_and: return static_cast<T>(wide_a & wide_b);
-        case Op::bitwise_or: return static_cast<T>(wide_a | wide_b);
-        case Op::bitwise_xor: return static_cast<T>(wide_a ^ wide_b);
-        default: return T{};
+            case Op::max:
+                return std::max(a, b);
+            case Op::min:
+                return std::min(a, b);
+            case Op::sum:
+                return static_cast<T>(wide_a + wide_b);
+            case Op::product:
+                return static_cast<T>(wide_a * wide_b);
+            case Op::logical_and:
+                return static_cast<T>(a && b);
+            case Op::logical_or:
+                return static_cast<T>(a || b);
+            case Op::logical_xor:
+                return static_cast<T>(!a != !b);
+            case Op::bitwise_and:
+                return static_cast<T>(wide_a & wide_b);
+            case Op::bitwise_or:
+                return static_cast<T>(wide_a | wide_b);
+            case Op::bitwise_xor:
+                return static_cast<T>(wide_a ^ wide_b);
+            default:
+                return T{};
         }
     }
 };
@@ -93,10 +105,14 @@ struct FloatOracle {
     static T combine(Op op, T a, T b)
     {
         switch (op) {
-        case Op::max: return std::max(a, b);
-        case Op::min: return std::min(a, b);
-        case Op::sum: return a + b;
-        default: return a * b;
+            case Op::max:
+                return std::max(a, b);
+            case Op::min:
+                return std::min(a, b);
+            case Op::sum:
+                return a + b;
+            default:
+                return a * b;
         }
     }
 };
@@ -155,17 +171,28 @@ struct WideIntegerOracle {
     {
         __extension__ using Bits = unsigned __int128;
         switch (op) {
-        case Op::max: return a > b ? a : b;
-        case Op::min: return a < b ? a : b;
-        case Op::sum: return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
-        case Op::product: return static_cast<Element>(static_cast<Bits>(a) * static_cast<Bits>(b));
-        case Op::logical_and: return a != 0 && b != 0;
-        case Op::logical_or: return a != 0 || b != 0;
-        case Op::logical_xor: return (a != 0) != (b != 0);
-        case Op::bitwise_and: return a & b;
-        case Op::bitwise_or: return a | b;
-        case Op::bitwise_xor: return a ^ b;
-        default: return 0;
+            case Op::max:
+                return a > b ? a : b;
+            case Op::min:
+                return a < b ? a : b;
+            case Op::sum:
+                return static_cast<Element>(static_cast<Bits>(a) + static_cast<Bits>(b));
+            case Op::product:
+                return static_cast<Element>(static_cast<Bits>(a) * static_cast<Bits>(b));
+            case Op::logical_and:
+                return a != 0 && b != 0;
+            case Op::logical_or:
+                return a != 0 || b != 0;
+            case Op::logical_xor:
+                return (a != 0) != (b != 0);
+            case Op::bitwise_and:
+                return a & b;
+            case Op::bitwise_or:
+                return a | b;
+            case Op::bitwise_xor:
+                return a ^ b;
+            default:
+                return 0;
         }
     }
 };
@@ -207,8 +234,8 @@ void check_kernel(Op op, Kind kind)
                 << " count " << count << " offset " << offset;
             const std::vector<std::byte> guard(16, std::byte{0xA5});
             ASSERT_TRUE(std::equal(guard.begin(), guard.end(), inout.end() - 16));
-            ASSERT_TRUE(std::equal(inout.begin(), inout.begin() + static_cast<int>(offset),
-                                   guard.begin()));
+            ASSERT_TRUE(
+                std::equal(inout.begin(), inout.begin() + static_cast<int>(offset), guard.begin()));
         }
     }
 }
@@ -220,8 +247,7 @@ void check_kind(Kind kind)
         const auto op = static_cast<Op>(i);
         if (Oracle::allows(op)) {
             check_kernel<Oracle>(op, kind);
-        }
-        else {
+        } else {
             EXPECT_EQ(reduce_kernel(op, kind), nullptr)
                 << "operator " << i << " kind " << static_cast<int>(kind);
         }

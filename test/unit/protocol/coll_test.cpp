@@ -141,43 +141,43 @@ void CollTest::fill(SymbolicRun& run, const Setting& setting)
         const bool own_in_place = is_in_place(setting, rank);
         const Symbols own = vector_of(rank, count);
         switch (GetParam().collective) {
-        case Collective::barrier:
-            break;
-        case Collective::bcast:
-            receive = rank == root ? own : Symbols(count);
-            break;
-        case Collective::reduce:
-            receive = rank == root ? Symbols(count) : Symbols();
-            (own_in_place ? receive : send) = own;
-            break;
-        case Collective::allreduce:
-        case Collective::scan:
-        case Collective::exscan:
-            receive.resize(count);
-            (own_in_place ? receive : send) = own;
-            break;
-        case Collective::gather:
-            receive.resize(rank == root ? size * count : 0);
-            own_in_place ? put(receive, rank * count, own) : put(send, 0, own);
-            break;
-        case Collective::scatter:
-            send = vector_of(rank, rank == root ? size * count : 0);
-            receive.resize(own_in_place ? 0 : count);
-            break;
-        case Collective::allgather:
-        case Collective::allgatherv:
-            receive.resize(size * count);
-            own_in_place ? put(receive, rank * count, own) : put(send, 0, own);
-            break;
-        case Collective::alltoall:
-        case Collective::alltoallv:
-            receive.resize(size * count);
-            (own_in_place ? receive : send) = vector_of(rank, size * count);
-            break;
-        case Collective::reduce_scatter:
-            receive.resize(count);
-            send = vector_of(rank, size * count);
-            break;
+            case Collective::barrier:
+                break;
+            case Collective::bcast:
+                receive = rank == root ? own : Symbols(count);
+                break;
+            case Collective::reduce:
+                receive = rank == root ? Symbols(count) : Symbols();
+                (own_in_place ? receive : send) = own;
+                break;
+            case Collective::allreduce:
+            case Collective::scan:
+            case Collective::exscan:
+                receive.resize(count);
+                (own_in_place ? receive : send) = own;
+                break;
+            case Collective::gather:
+                receive.resize(rank == root ? size * count : 0);
+                own_in_place ? put(receive, rank * count, own) : put(send, 0, own);
+                break;
+            case Collective::scatter:
+                send = vector_of(rank, rank == root ? size * count : 0);
+                receive.resize(own_in_place ? 0 : count);
+                break;
+            case Collective::allgather:
+            case Collective::allgatherv:
+                receive.resize(size * count);
+                own_in_place ? put(receive, rank * count, own) : put(send, 0, own);
+                break;
+            case Collective::alltoall:
+            case Collective::alltoallv:
+                receive.resize(size * count);
+                (own_in_place ? receive : send) = vector_of(rank, size * count);
+                break;
+            case Collective::reduce_scatter:
+                receive.resize(count);
+                send = vector_of(rank, size * count);
+                break;
         }
     }
 }
@@ -198,47 +198,47 @@ Symbols CollTest::expected(const Setting& setting, std::uint32_t rank)
     const auto [size, root, count, in_place] = setting;
     Symbols all;
     switch (GetParam().collective) {
-    case Collective::barrier:
-        break;
-    case Collective::bcast:
-        all = vector_of(root, count);
-        break;
-    case Collective::reduce:
-    case Collective::allreduce:
-        if (rank == root || GetParam().collective == Collective::allreduce) {
-            all = combined(vector_of(0, count), 0, size - 1);
-        }
-        break;
-    case Collective::scan:
-        all = combined(vector_of(0, count), 0, rank);
-        break;
-    case Collective::exscan:
-        // Rank 0's result is left alone.
-        all = rank != 0 ? combined(vector_of(0, count), 0, rank - 1) : Symbols(count);
-        break;
-    case Collective::reduce_scatter:
-        all = combined(slice(vector_of(0, size * count), rank * count, count), 0, size - 1);
-        break;
-    case Collective::gather:
-    case Collective::allgather:
-    case Collective::allgatherv:
-        for (std::uint32_t from = 0; from < size; ++from) {
-            if (rank == root || GetParam().collective != Collective::gather) {
-                put(all, from * count, vector_of(from, count));
+        case Collective::barrier:
+            break;
+        case Collective::bcast:
+            all = vector_of(root, count);
+            break;
+        case Collective::reduce:
+        case Collective::allreduce:
+            if (rank == root || GetParam().collective == Collective::allreduce) {
+                all = combined(vector_of(0, count), 0, size - 1);
             }
-        }
-        break;
-    case Collective::scatter:
-        if (!is_in_place(setting, rank)) {
-            all = slice(vector_of(root, size * count), rank * count, count);
-        }
-        break;
-    case Collective::alltoall:
-    case Collective::alltoallv:
-        for (std::uint32_t from = 0; from < size; ++from) {
-            put(all, from * count, slice(vector_of(from, size * count), rank * count, count));
-        }
-        break;
+            break;
+        case Collective::scan:
+            all = combined(vector_of(0, count), 0, rank);
+            break;
+        case Collective::exscan:
+            // Rank 0's result is left alone.
+            all = rank != 0 ? combined(vector_of(0, count), 0, rank - 1) : Symbols(count);
+            break;
+        case Collective::reduce_scatter:
+            all = combined(slice(vector_of(0, size * count), rank * count, count), 0, size - 1);
+            break;
+        case Collective::gather:
+        case Collective::allgather:
+        case Collective::allgatherv:
+            for (std::uint32_t from = 0; from < size; ++from) {
+                if (rank == root || GetParam().collective != Collective::gather) {
+                    put(all, from * count, vector_of(from, count));
+                }
+            }
+            break;
+        case Collective::scatter:
+            if (!is_in_place(setting, rank)) {
+                all = slice(vector_of(root, size * count), rank * count, count);
+            }
+            break;
+        case Collective::alltoall:
+        case Collective::alltoallv:
+            for (std::uint32_t from = 0; from < size; ++from) {
+                put(all, from * count, slice(vector_of(from, size * count), rank * count, count));
+            }
+            break;
     }
     return all;
 }
@@ -300,14 +300,14 @@ constexpr Subject subjects[] = {
     {"bcast_scatter_ring", Algorithm::bcast_scatter_ring, Collective::bcast, true, InPlace::nobody,
      true},
     {"reduce_binomial", Algorithm::reduce_binomial, Collective::reduce, true, InPlace::root, true},
-    {"allreduce_recursive_doubling", Algorithm::allreduce_recursive_doubling,
-     Collective::allreduce, false, InPlace::everyone, true},
+    {"allreduce_recursive_doubling", Algorithm::allreduce_recursive_doubling, Collective::allreduce,
+     false, InPlace::everyone, true},
     {"allreduce_halving_doubling", Algorithm::allreduce_halving_doubling, Collective::allreduce,
      false, InPlace::everyone, false},
     {"gather_flat", Algorithm::gather_flat, Collective::gather, true, InPlace::root, true},
     {"scatter_flat", Algorithm::scatter_flat, Collective::scatter, true, InPlace::root, true},
-    {"allgather_bruck", Algorithm::allgather_bruck, Collective::allgather, false,
-     InPlace::everyone, true},
+    {"allgather_bruck", Algorithm::allgather_bruck, Collective::allgather, false, InPlace::everyone,
+     true},
     {"allgather_ring", Algorithm::allgather_ring, Collective::allgather, false, InPlace::everyone,
      true},
     {"alltoall_pairwise", Algorithm::alltoall_pairwise, Collective::alltoall, false,
@@ -317,8 +317,8 @@ constexpr Subject subjects[] = {
     {"scan_doubling", Algorithm::scan_doubling, Collective::scan, false, InPlace::nobody, true},
     {"exscan_doubling", Algorithm::exscan_doubling, Collective::exscan, false, InPlace::nobody,
      true},
-    {"reduce_scatter_halving", Algorithm::reduce_scatter_halving, Collective::reduce_scatter,
-     false, InPlace::nobody, false},
+    {"reduce_scatter_halving", Algorithm::reduce_scatter_halving, Collective::reduce_scatter, false,
+     InPlace::nobody, false},
     {"reduce_scatter_binomial", Algorithm::reduce_scatter_binomial, Collective::reduce_scatter,
      false, InPlace::nobody, true},
 };
