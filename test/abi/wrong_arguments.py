@@ -98,7 +98,7 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
             cases.append(({name: array}, error))
         return cases
     # The size of a buffer in bytes is a count by its type, but no number of elements.
-    if (arg.kind == "length" and arg.direction == "in") or (arg.kind == "count" and name == "size"):
+    if arg.direction == "in" and (arg.kind == "length" or (arg.kind, name) == ("count", "size")):
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]
