@@ -102,6 +102,9 @@ class Job {
     void end_at_once(int signal);
     void stop_until_continued();
     void reap();
+    /// A rank that was killed takes others with it that may speak first: before an abort is
+    /// reported as the cause, such a death is.
+    void judge_killed_rank();
     void judge_end(std::size_t rank, int status);
     void check_barrier();
     void end_job(int code, const std::string& sentence);

@@ -151,6 +151,23 @@ void Job::reap()
     }
 }
 
+void Job::judge_killed_rank()
+{
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+        siginfo_t news{};
+        if (!ranks_[index]->is_running ||
+            ::waitid(P_PID, static_cast<id_t>(ranks_[index]->pid), &news,
+                     WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            (news.si_code != CLD_KILLED && news.si_code != CLD_DUMPED)) {
+            continue;
+        }
+        int status = 0;
+        if (::waitpid(ranks_[index]->pid, &status, WNOHANG) > 0) {
+            judge_end(index, status);
+        }
+    }
+}
+
 void Job::judge_end(std::size_t rank, int status)
 {
     Rank& ended = *ranks_[rank];

@@ -158,6 +158,7 @@ void Job::judge_pmi_event(std::size_t rank, const PmiEvent& event)
         const std::string code = std::to_string(event.exit_code);
         const int low = event.exit_code & 0xff;
         drain_output(*ranks_[rank], rank);
+        judge_killed_rank();
         if (!event.sentence.empty()) {
             say_in_own_words(event.sentence);
         }
