@@ -12,14 +12,10 @@ HandleTable* process_handles() noexcept
 {
     // Nobody's but the process's, like its addresses: several ranks share it, and it is there
     // before the first and after the last of them.
-    static HandleTable* const table = []() -> HandleTable* {
-        auto* range = new platform::AddressRange(handle_range_bytes);
-        if (range->base() == nullptr) {
-            delete range;
-            return nullptr;
-        }
-        return new HandleTable(std::span(range->base(), range->size_bytes()));
-    }();
+    static auto* const range = new platform::AddressRange(handle_range_bytes);
+    static HandleTable* const table =
+        range->base() != nullptr ? new HandleTable(std::span(range->base(), range->size_bytes()))
+                                 : nullptr;
     return table;
 }
 
