@@ -93,6 +93,10 @@ static void stale(struct check* t)
     CHECK_CALL(t, MPI_Request_free(&request));
     refused_everywhere(t, old, "a freed request");
     CHECK_CALL(t, MPI_Send(&out, 1, MPI_INT, t->rank, 3, MPI_COMM_WORLD));
+    // The freed receive still owns in[2]: a later message of the same sender comes after it.
+    CHECK_CALL(t, MPI_Sendrecv(&out, 1, MPI_INT, t->rank, 4, &in[1], 1, MPI_INT, t->rank, 4,
+                               MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_INT(t, in[1], 3);
 }
 
 static int test_main(void)
