@@ -36,7 +36,7 @@ class BasicOwnershipWord {
 
     /// The owner takes the word; free of atomics with side effects if it has it already. Yields,
     /// then sleeps while a helper holds it. Afterwards the owner polls once, as bells rung before
-    /// may be gone. False at `deadline`: the word is still held (the holder may have died).
+    /// are gone. False at `deadline`: the word is still held (the holder may have died).
     [[nodiscard]] bool enter(platform::Deadline deadline = platform::Deadline::never()) noexcept
     {
         for (unsigned attempt = 0; attempt < Atomics::polite_attempts; ++attempt) {
@@ -56,6 +56,7 @@ class BasicOwnershipWord {
             // (1) acquire, pairs with (2) and (4): sees what the last one in did to the rank.
             if (word_.compare_exchange_weak(seen, owned_state, std::memory_order_acquire,
                                             std::memory_order_relaxed)) {
+                order_after_bell(seen);
                 return true;
             }
         }
@@ -69,8 +70,7 @@ class BasicOwnershipWord {
         // (2) release, pairs with (1) and (3): the next one in sees our work; acquire, pairs with
         // (5) and (12): work announced by a bell found here is visible. Exchange, not a store: a
         // bell is either found here, or its ringer finds FREE and asks a helper.
-        const std::uint32_t before = word_.exchange(free_state, std::memory_order_acq_rel);
-        return (before & bell_bit) != 0;
+        return order_after_bell(word_.exchange(free_state, std::memory_order_acq_rel));
     }
 
     /// A helper takes the word of a rank whose owner is away, for rank `who`. It answers the bell:
@@ -83,6 +83,7 @@ class BasicOwnershipWord {
             // (3) acquire, pairs with (2), (4) and (5).
             if (word_.compare_exchange_weak(seen, held_state | who << holder_shift,
                                             std::memory_order_acquire, std::memory_order_relaxed)) {
+                order_after_bell(seen);
                 return true;
             }
         }
@@ -105,14 +106,24 @@ class BasicOwnershipWord {
                     Atomics::wake(word_);
                     return false;
                 }
-                return (seen & bell_bit) != 0;
+                return order_after_bell(seen);
             }
         }
     }
 
-    /// Says that the rank's CPU is needed for work the caller has published before.
+    /// Says that the rank's CPU is needed for work the caller has published before. Where the bell
+    /// is on already this is a fence and a load: whoever takes that bell away sees the work.
+    ///
+    /// Why: the ringer publishes (a), passes the fence (13), loads the word and sees the bell (b).
+    /// Whoever takes the bell away passes the fence (14), then polls (c). If (13) comes first, (c)
+    /// sees (a). If (14) comes first, (b) sees the word without that bell.
     RingEffect ring() noexcept
     {
+        Atomics::fence_full();  // (13) sequentially consistent, pairs with (14)
+        // Relaxed: ordered by the fence.
+        if ((word_.load(std::memory_order_relaxed) & bell_bit) != 0) {
+            return RingEffect::nothing;
+        }
         // (5) release, pairs with (2), (3), (4), (7) and (8): whoever meets the bell sees the work.
         const std::uint32_t before = word_.fetch_or(bell_bit, std::memory_order_release);
         if ((before & bell_bit) != 0 || state_of(before) == held_state) {
@@ -153,7 +164,7 @@ class BasicOwnershipWord {
             return false;
         }
         // (7) acquire, pairs with (5) and (12).
-        return (word_.fetch_and(~bell_bit, std::memory_order_acquire) & bell_bit) != 0;
+        return order_after_bell(word_.fetch_and(~bell_bit, std::memory_order_acquire));
     }
 
     /// First step of going to sleep; then poll everything once more, then park() or, if something
@@ -192,8 +203,7 @@ class BasicOwnershipWord {
     bool end_park() noexcept
     {
         // (8) acquire, pairs with (5) and (12).
-        const std::uint32_t before = word_.fetch_and(state_mask, std::memory_order_acquire);
-        return (before & bell_bit) != 0;
+        return order_after_bell(word_.fetch_and(state_mask, std::memory_order_acquire));
     }
 
     /// Rank of the helper that holds the word, or -1. For the survivors of a death and for reports.
@@ -237,6 +247,16 @@ class BasicOwnershipWord {
     static std::uint32_t state_of(std::uint32_t word) noexcept { return word & state_mask; }
     std::uint32_t peek() const noexcept { return word_.load(std::memory_order_relaxed); }
 
+    /// After an exchange that took away the bell of `before`, if it was on; true if so.
+    static bool order_after_bell(std::uint32_t before) noexcept
+    {
+        if ((before & bell_bit) == 0) {
+            return false;
+        }
+        Atomics::fence_full();  // (14) sequentially consistent, pairs with (13)
+        return true;
+    }
+
     bool enter_asleep(platform::Deadline deadline) noexcept
     {
         for (;;) {
@@ -259,6 +279,7 @@ class BasicOwnershipWord {
                 // (6) acquire, pairs with (4): the holder has put OWNED here for us.
                 seen = word_.load(std::memory_order_acquire);
             }
+            Atomics::fence_full();  // as (14): the holder may have taken a bell away with it
             return true;
         }
     }
@@ -286,7 +307,11 @@ class BasicOwnershipWord {
     {
         // (11) acquire, pairs with (4).
         const std::uint32_t before = word_.fetch_and(~parked_bit, std::memory_order_acquire);
-        return state_of(before) == owned_state;
+        if (state_of(before) != owned_state) {
+            return false;
+        }
+        Atomics::fence_full();  // as (14)
+        return true;
     }
 
     typename Atomics::template Atomic<std::uint32_t> word_;

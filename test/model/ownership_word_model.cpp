@@ -254,6 +254,7 @@ int main()
     right &= is_refuted<Exclusion<Weakening::no_release>>("exclusion without release", bounded);
     right &= is_refuted<Message<Weakening::no_fence>>("message without fences", every);
     right &= is_refuted<Bell<Weakening::no_release>>("bell without release", bounded);
+    right &= is_refuted<Bell<Weakening::no_fence>>("bell without fences", bounded);
     right &= is_refuted<HandOver<Weakening::no_release>>("hand-over without release", bounded);
     return right ? 0 : 1;
 }
