@@ -116,6 +116,10 @@ def _field(knob: Knob) -> str:
     return f"    /// {knob.about}\n    {knob.cpp_type} {knob.name} = {value};\n"
 
 
+def _maximum(knob: Knob) -> str:
+    return f"inline constexpr std::uint64_t {knob.name}_max = {knob.limits[1]}U;\n"
+
+
 def _row(knob: Knob) -> str:
     lowest, highest = knob.limits
     choices = "|".join(knob.choices)
@@ -140,6 +144,8 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
         f"{enumerations}\n"
         "/// Every setting, with its default. Filled once by load_knobs, then read only.\n"
         f"struct Knobs {{\n{''.join(_field(knob) for knob in knobs)}}};\n\n"
+        "// The largest value of each number.\n"
+        f"{''.join(_maximum(knob) for knob in knobs if knob.type != 'choice')}\n"
         "enum class KnobType : std::uint8_t { choice, count, bytes };\n\n"
         "/// What load_knobs knows of a knob. Choices are separated by '|'; the stored value of a\n"
         "/// choice is its index.\n"

@@ -32,6 +32,14 @@ struct headway_memory {
     uint64_t offers_for_room;      /* short messages that waited here: their receiver was full */
 };
 
+/* What others did for the calling thread's rank, and its process's agent for any rank. */
+struct headway_progress {
+    uint64_t times_helped;   /* times somebody else took the rank's work in hand */
+    uint64_t calls_for_help; /* bells that found the rank away and nobody at work for it */
+    uint64_t agent_wakes;    /* times the agent woke up */
+    uint64_t agent_turns;    /* times it worked for a rank */
+};
+
 struct headway_interface_1 {
     size_t size_bytes;
 
@@ -47,6 +55,16 @@ struct headway_interface_1 {
 
     /* Fills `memory`; -1 where the calling thread's rank is not running. */
     int (*read_memory)(struct headway_memory* memory);
+
+    /* Fills `progress`; -1 where the calling thread's rank is not running. */
+    int (*read_progress)(struct headway_progress* progress);
+
+    /*
+     * Operations of the calling thread's rank that may need a CPU to become complete (long
+     * messages, collectives); -1 where it is not running. Looks only, and makes no progress: 0
+     * means that one MPI_Test of each finds it complete.
+     */
+    int64_t (*open_operations)(void);
 };
 
 #if defined(__GNUC__)

@@ -37,21 +37,21 @@ class Call {
         if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
             refuse_phase();
         }
-        lock();
+        enter();
     }
 
     /// For functions that may be called before MPI_Init and after MPI_Finalize.
     Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ != nullptr) {
-            lock();
+            enter();
         }
     }
 
     ~Call()
     {
-        if (is_locked_) [[unlikely]] {
-            rank_->rank_lock->unlock();
+        if (is_inside_) [[likely]] {
+            rank_->door->leave();
         }
     }
 
@@ -105,18 +105,17 @@ class Call {
     [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
     object::ErrorHandler* handler() const noexcept;
 
-    /// One thread of a rank at a time, where the program asked for MPI_THREAD_MULTIPLE.
-    void lock() noexcept
+    void enter()
     {
-        is_locked_ = rank_->rank_lock->is_enabled();
-        rank_->rank_lock->lock();
+        rank_->door->enter();
+        is_inside_ = true;
     }
 
     static constexpr std::size_t detail_bytes = 384;
 
     Function function_;
     bool has_detail_ = false;
-    bool is_locked_ = false;
+    bool is_inside_ = false;  ///< false also where the rank comes to be in this call
     object::RankAccess* rank_;
     object::Communicator* source_ = nullptr;
     /// Meaningful only where has_detail_; left unset so that a call that succeeds never touches it.

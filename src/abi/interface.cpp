@@ -38,6 +38,30 @@ int read_memory(headway_memory* memory)
     return 0;
 }
 
+int read_progress(headway_progress* progress)
+{
+    object::RankAccess* access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running) {
+        return -1;
+    }
+    engine::Driver& driver = object::as_rank(*access).driver();
+    const engine::RankCounters& own = driver.rank().counters;
+    const engine::ProcessEntry& entry = driver.node().own_entry();
+    *progress = {value(own.times_helped), value(own.calls_for_help), value(entry.agent_wakes),
+                 value(entry.agent_turns)};
+    return 0;
+}
+
+std::int64_t open_operations()
+{
+    object::RankAccess* access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running) {
+        return -1;
+    }
+    // (1) acquire, pairs with (1) of engine/worker.cpp: the ops are complete, with their results.
+    return object::as_rank(*access).driver().rank().open_ops.load(std::memory_order_acquire);
+}
+
 }  // namespace
 }  // namespace headway::abi
 
@@ -46,4 +70,6 @@ extern "C" const struct headway_interface_1 headway_interface_1 = {
     &headway::object::run_team,
     &headway::abi::read_counters,
     &headway::abi::read_memory,
+    &headway::abi::read_progress,
+    &headway::abi::open_operations,
 };

@@ -106,7 +106,7 @@ int Improbe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* found = protocol::probe(driver, wanted);
     if (found == nullptr) {
-        driver.progress();
+        driver.advance();
         found = protocol::probe(driver, wanted);
     }
     if (found == nullptr) {

@@ -140,7 +140,7 @@ int Iprobe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_S
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* message = protocol::probe(driver, wanted);
     if (message == nullptr) {
-        driver.progress();
+        driver.advance();
         message = protocol::probe(driver, wanted);
     }
     *flag = message != nullptr ? 1 : 0;

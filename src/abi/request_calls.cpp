@@ -163,7 +163,7 @@ int find_complete(Call& call, std::span<Op* const> ops)
     if (found != -1) {
         return found;
     }
-    rank_of(call).driver().progress();
+    rank_of(call).driver().advance();
     return first_complete(ops);
 }
 
@@ -235,7 +235,7 @@ int Test(Call& call, MPI_Request* request, int* flag, MPI_Status* status)
         return MPI_SUCCESS;
     }
     if (!op->word.is_complete()) {
-        rank_of(call).driver().progress();
+        rank_of(call).driver().advance();
     }
     *flag = op->word.is_complete() ? 1 : 0;
     return *flag != 0 ? finish(call, request, op, status) : MPI_SUCCESS;
@@ -265,7 +265,7 @@ int Testall(Call& call, int count, MPI_Request requests[], int* flag, MPI_Status
         return error;
     }
     if (first_open(ops, 0) != ops.size()) {
-        rank_of(call).driver().progress();
+        rank_of(call).driver().advance();
     }
     *flag = first_open(ops, 0) == ops.size() ? 1 : 0;
     return *flag != 0 ? finish_all(call, ops, requests, statuses) : MPI_SUCCESS;
@@ -379,7 +379,7 @@ int Request_get_status(Call& call, MPI_Request request, int* flag, MPI_Status* s
         return error;
     }
     if (!is_over(op)) {
-        rank_of(call).driver().progress();
+        rank_of(call).driver().advance();
     }
     *flag = is_over(op) ? 1 : 0;
     if (*flag != 0) {
@@ -397,7 +397,7 @@ int Request_get_status_all(Call& call, int count, const MPI_Request requests[], 
         return error;
     }
     if (first_open(ops, 0) != ops.size()) {
-        rank_of(call).driver().progress();
+        rank_of(call).driver().advance();
     }
     *flag = first_open(ops, 0) == ops.size() ? 1 : 0;
     for (std::size_t i = 0; *flag != 0 && i < ops.size(); ++i) {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/copy_job.hpp"
 #include "engine/graph_engine.hpp"
-#include "engine/joint.hpp"
 
 namespace headway::engine {
 
@@ -12,6 +12,13 @@ namespace {
 
 /// Frames taken in one sweep before the rest of the rank's work has its turn.
 constexpr int frames_a_sweep = 64;
+
+/// Whether a frame is of no use to its receiver until somebody works for it: steps of collectives,
+/// and whatever asks for bytes. The others wait for the receiver's next call.
+bool needs_receiver(transport::FrameKind kind, const transport::FrameHeader& header) noexcept
+{
+    return kind != transport::FrameKind::eager || (header.context & 1U) != 0;
+}
 
 /// Only the executor writes the counters, so no read-modify-write is needed.
 void count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) noexcept
@@ -29,10 +36,47 @@ int Driver::progress()
         events += post_waiting();
     }
     events += node_.poller(*this);
-    if (!rank_.fired.is_empty() || rank_.stalled_graphs != nullptr) {
+    if (!rank_.fired.is_empty() || rank_.stalled_graphs != nullptr ||
+        rank_.owner_graphs != nullptr) {
         events += run_fired_nodes(*this);
     }
     return events;
+}
+
+void Driver::advance()
+{
+    progress();
+    if (rank_.copies == nullptr && rank_.invited == nullptr && rank_.invitations.is_empty())
+        [[likely]] {
+        return;
+    }
+    const bool is_alone = node_.knobs.progress == config::ProgressChoice::none;
+    if (copy_some(*this, is_alone ? UINT64_MAX : node_.knobs.copy_at_once) != 0) {
+        progress();
+    }
+}
+
+bool Driver::store(std::byte* target, const void* source, std::uint64_t bytes)
+{
+    if (is_local_) [[likely]] {
+        std::memcpy(target, source, bytes);
+        return true;
+    }
+    auto* const here = static_cast<std::byte*>(const_cast<void*>(source));
+    return node_.peer_memory.copy(place_of(target), {here, node_.own_process}, bytes) ==
+           transport::CopyOutcome::done;
+}
+
+bool Driver::load(void* target, const std::byte* source, std::uint64_t bytes)
+{
+    if (is_local_) [[likely]] {
+        std::memcpy(target, source, bytes);
+        return true;
+    }
+    auto* const here = static_cast<std::byte*>(target);
+    return node_.peer_memory.copy({here, node_.own_process},
+                                  place_of(const_cast<std::byte*>(source)), bytes) ==
+           transport::CopyOutcome::done;
 }
 
 int Driver::take_frames()
@@ -43,7 +87,7 @@ int Driver::take_frames()
         const std::uint32_t sender = rank_.inbound.current_sender();
         node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, sender);
         if (rank_.inbound.release()) [[unlikely]] {
-            node_.rank_state(sender).ownership.notify_parked();
+            worker_.ring(node_.rank_state(sender));
         }
         ++taken;
     }
@@ -92,7 +136,11 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
     }
     const base::Status status = slot.lane->post(kind, header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
-        node_.rank_state(peer).ownership.notify_parked();
+        if (needs_receiver(kind, header)) {
+            worker_.ring(node_.rank_state(peer));
+        } else {
+            node_.rank_state(peer).ownership.notify_parked();
+        }
         count(rank_.counters.frames_posted);
     } else {
         count(rank_.counters.retries);
@@ -110,10 +158,20 @@ base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
     return post_now(peer, kind, header, payload, payload_bytes);
 }
 
+base::Status Driver::post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+                                    const void* address, std::uint64_t size_bytes)
+{
+    std::byte here[config::eager_limit_max];
+    if (!load(here, static_cast<const std::byte*>(address), size_bytes)) {
+        // The sender's buffer is not mapped; its owner finds that out with the same post.
+        return base::Status::retry_no_memory;
+    }
+    return post_now(peer, transport::FrameKind::eager, header, here, size_bytes);
+}
+
 bool Driver::post_eager_op(Op* op)
 {
-    if (post_now(op->peer, transport::FrameKind::eager, op->header, op->address, op->size_bytes) !=
-        base::Status::done) {
+    if (post_bytes(op->peer, op->header, op->address, op->size_bytes) != base::Status::done) {
         return false;
     }
     complete(op);
@@ -151,6 +209,8 @@ void Driver::post(Op* op)
         }
         slot.next_waiting = rank_.peers_waiting;
         rank_.peers_waiting = &slot;
+        // Room comes when somebody takes frames out for the peer.
+        worker_.ring(node_.rank_state(op->peer));
     }
     slot.waiting.push_back(op);
 }
@@ -207,36 +267,6 @@ Op* Driver::create_op(OpKind kind)
     op->owner = &rank_;
     op->kind = kind;
     return op;
-}
-
-void Driver::complete(Op* op)
-{
-    fire(op->word.complete());
-}
-
-void Driver::fire(sync::Waiter* chain)
-{
-    while (chain != nullptr) {
-        // Read first: a fired waiter may be gone.
-        sync::Waiter* const next = chain->next;
-        if (chain->kind == sync::WaiterKind::thread) {
-            sync::fire_thread(chain);
-        } else if (chain->kind == sync::WaiterKind::joint) {
-            fire_joint(*this, chain);
-        } else {
-            Op* op = reinterpret_cast<Op*>(chain->payload);
-            if (op->graph == nullptr) {
-                destroy_op(op);
-            } else {
-                RankState* owner = op->owner;
-                owner->fired.push(&op->fired);
-                if (owner != &rank_) {
-                    owner->ownership.notify_parked();
-                }
-            }
-        }
-        chain = next;
-    }
 }
 
 void Driver::abandon_op(Op* op)

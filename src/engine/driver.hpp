@@ -10,28 +10,64 @@
 #include "engine/node.hpp"
 #include "engine/rank_lock.hpp"
 #include "engine/rank_state.hpp"
+#include "engine/worker.hpp"
 
 namespace headway::engine {
 
-/// A pair of hands for one rank: whoever holds the rank's ownership word works through a Driver of
-/// his own process. The only caller of transports.
+/// What a worker does for one rank with the rank's ownership word in hand: the rank's own threads,
+/// or a helper in this or another process. The only caller of transports.
 ///
 /// Thread rule: the holder of the rank's ownership word; with several threads in a rank, under its
 /// RankLock.
 class Driver {
   public:
-    Driver(Node& node, RankState& rank, RankLock& lock) : node_(node), rank_(rank), lock_(lock) {}
+    enum class Role : std::uint8_t {
+        owner,   ///< a thread of the rank, inside the library
+        helper,  ///< anybody else: user code is not his to run
+    };
+
+    Driver(Worker& worker, RankState& rank, RankLock& lock, Role role = Role::owner)
+        : worker_(worker),
+          node_(worker.node()),
+          rank_(rank),
+          lock_(lock),
+          role_(role),
+          is_local_(role == Role::owner || rank.process == worker.node().own_process)
+    {
+    }
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
+    Worker& worker() noexcept { return worker_; }
     Node& node() noexcept { return node_; }
+    bool is_owner() const noexcept { return role_ == Role::owner; }
+    /// The rank's memory is this process's: its addresses can be used as they are.
+    bool is_local() const noexcept { return is_local_; }
     RankState& rank() noexcept { return rank_; }
     RankLock& lock() noexcept { return lock_; }
     memory::Allocator& allocator() { return node_.allocator(rank_.rank); }
 
     /// One sweep over everything that can move for this rank; the number of events, 0 if nothing
-    /// did. Never blocks, never recurses.
+    /// did. Copies no long messages. Never blocks, never recurses.
     int progress();
+
+    /// What a call does that makes progress and does not block: a sweep, and of long messages no
+    /// more than the knob copy_at_once; all of them where nobody else would do it.
+    void advance();
+
+    /// An address of the rank's memory as a place that other processes can use.
+    transport::Place place_of(std::byte* address) const noexcept
+    {
+        if (node_.heap->contains(address)) {
+            return {address, transport::Place::everywhere};
+        }
+        return {address, is_local_ ? node_.own_process : rank_.process};
+    }
+
+    /// Copies between the rank's memory and this process's, whoever the worker is. False: the
+    /// rank's address is not mapped there.
+    bool store(std::byte* target, const void* source, std::uint64_t bytes);
+    bool load(void* target, const std::byte* source, std::uint64_t bytes);
 
     /// Posts a frame at once if the lane has room and nothing waits before it.
     base::Status try_post(std::uint32_t peer, transport::FrameKind kind,
@@ -44,8 +80,8 @@ class Driver {
                         const void* address, std::uint64_t size_bytes)
     {
         return size_bytes <= node_.knobs.eager_limit && node_.rank_state(peer).takes_eager() &&
-               try_post(peer, transport::FrameKind::eager, header, address, size_bytes) ==
-                   base::Status::done;
+               rank_.peers[peer].waiting.is_empty() &&
+               post_bytes(peer, header, address, size_bytes) == base::Status::done;
     }
 
     /// Posts the op's frame now or, in order, as soon as there is room. An eager send completes
@@ -61,12 +97,19 @@ class Driver {
         return post_control(peer, kind, &record, sizeof record);
     }
 
-    /// Completes an op of any rank and fires who waits for it. The results were written before.
-    /// The op may be gone when this returns.
-    void complete(Op* op);
+    /// As Worker::complete.
+    void complete(Op* op) { worker_.complete(op); }
+    /// As Worker::fire.
+    void fire(sync::Waiter* chain) { worker_.fire(chain); }
 
-    /// Does what each waiter of a chain, taken off its word, is there for.
-    void fire(sync::Waiter* chain);
+    /// The op may need this rank's CPU until it is complete: the rank leaves its word free while it
+    /// computes, so that others can give it theirs. Requires: before anybody else knows the op.
+    void mark_open(Op* op)
+    {
+        op->is_open = true;
+        // Relaxed: see RankState::open_ops.
+        rank_.open_ops.fetch_add(1, std::memory_order_relaxed);
+    }
 
     /// A new op of this rank, or null if the heap is exhausted.
     Op* create_op(OpKind kind);
@@ -82,15 +125,27 @@ class Driver {
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
+    /// A frame of kind eager whose payload is memory of the rank.
+    base::Status post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+                            const void* address, std::uint64_t size_bytes)
+    {
+        return is_local_ ? post_now(peer, transport::FrameKind::eager, header, address, size_bytes)
+                         : post_far_bytes(peer, header, address, size_bytes);
+    }
+    base::Status post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+                                const void* address, std::uint64_t size_bytes);
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
     int take_frames();
     int post_waiting();
 
+    Worker& worker_;
     Node& node_;
     RankState& rank_;
     RankLock& lock_;
+    const Role role_;
+    const bool is_local_;
 };
 
 }  // namespace headway::engine

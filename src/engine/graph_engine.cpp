@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/reduce.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::engine {
 
@@ -29,7 +30,7 @@ struct GraphInstance {
     std::uint32_t ready_head = 0;  ///< next node to start
     std::uint32_t ready_tail = 0;
     OpError error = OpError::none;
-    bool is_stalled = false;  ///< in the rank's list of stalled runs, which alone moves it on
+    bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
 
     /// Edges into each node that have not fired.
     std::uint32_t* waiting() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
@@ -88,7 +89,7 @@ void complete_node(GraphInstance* run, std::uint32_t index)
 }
 
 /// Where both sides list their blocks, a rank may tell itself two lengths for one block.
-void copy(GraphInstance* run, const GraphNode& node)
+void copy(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     const std::uint64_t room = run->size_bytes(node.target);
     std::uint64_t bytes = run->size_bytes(node.source);
@@ -96,18 +97,74 @@ void copy(GraphInstance* run, const GraphNode& node)
         bytes = room;
         run->error = OpError::truncated;
     }
-    if (bytes != 0) {
+    if (bytes == 0) {
+        return;
+    }
+    if (driver.is_local()) [[likely]] {
         std::memmove(run->address(node.target), run->address(node.source), bytes);
+        return;
+    }
+    const auto outcome = driver.node().peer_memory.copy(
+        driver.place_of(run->address(node.target)), driver.place_of(run->address(node.source)),
+        bytes);
+    if (outcome != transport::CopyOutcome::done) {
+        run->error = OpError::bad_address;
+    }
+}
+
+/// For a rank of another process: operands come here and the result goes back, a part at a time.
+/// The same kernel on the same elements, so the result is the same to the bit.
+void reduce_far(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    constexpr std::uint64_t part_bytes = 8 * 1024;
+    alignas(platform::cache_line_bytes) std::byte in[part_bytes];
+    alignas(platform::cache_line_bytes) std::byte inout[part_bytes];
+    const BlockLayout& layout = run->layout(node.target);
+    const std::uint64_t elements = layout.elements(node.target);
+    const std::uint64_t part = part_bytes / layout.element_bytes;
+    for (std::uint64_t first = 0; first < elements; first += part) {
+        const std::uint64_t count = std::min(part, elements - first);
+        const std::uint64_t bytes = count * layout.element_bytes;
+        std::byte* const target = run->address(node.target) + first * layout.element_bytes;
+        const std::byte* source = run->address(node.source) + first * layout.element_bytes;
+        if (!driver.load(in, source, bytes) || !driver.load(inout, target, bytes)) {
+            run->error = OpError::bad_address;
+            return;
+        }
+        (void)run_reduction(driver, run->reduction, in, inout, count);
+        if (!driver.store(target, inout, bytes)) {
+            run->error = OpError::bad_address;
+            return;
+        }
     }
 }
 
 void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
+    if (!driver.is_local()) [[unlikely]] {
+        reduce_far(driver, run, node);
+        return;
+    }
     const std::uint64_t elements = run->layout(node.target).elements(node.target);
     if (!run_reduction(driver, run->reduction, run->address(node.source), run->address(node.target),
                        elements)) {
         run->error = OpError::user_function;
     }
+}
+
+/// User code runs only on a thread of its rank that is inside MPI: such a node waits for it.
+bool is_for_owner(const Driver& driver, const GraphInstance& run, std::uint32_t index)
+{
+    return run.reduction.user_op != 0 && !driver.is_owner() &&
+           run.stored->nodes[index].kind == NodeKind::reduce;
+}
+
+/// Out of the run's own hands until the list's turn comes.
+void stall(GraphInstance* run, GraphInstance** list)
+{
+    run->is_stalled = true;
+    run->next_stalled = *list;
+    *list = run;
 }
 
 Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind kind)
@@ -122,7 +179,6 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
     op->peer = run->scope->peer(node.peer);
     op->address = run->address(extent);
     op->size_bytes = run->size_bytes(extent);
-    op->is_in_heap = extent.space == Space::scratch;
     op->graph = run;
     op->node = index;
     op->trigger.kind = sync::WaiterKind::trigger;
@@ -168,7 +224,7 @@ bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
         case NodeKind::receive:
             return start_message(driver, run, index);
         case NodeKind::copy:
-            copy(run, node);
+            copy(driver, run, node);
             break;
         case NodeKind::reduce:
             reduce(driver, run, node);
@@ -194,10 +250,13 @@ void run_ready(Driver& driver, GraphInstance* run)
         return;
     }
     while (run->ready_head < run->ready_tail) {
-        if (!start_node(driver, run, run->ready()[run->ready_head])) {
-            run->is_stalled = true;
-            run->next_stalled = driver.rank().stalled_graphs;
-            driver.rank().stalled_graphs = run;
+        const std::uint32_t index = run->ready()[run->ready_head];
+        if (is_for_owner(driver, *run, index)) [[unlikely]] {
+            stall(run, &driver.rank().owner_graphs);
+            return;
+        }
+        if (!start_node(driver, run, index)) {
+            stall(run, &driver.rank().stalled_graphs);
             return;
         }
         ++run->ready_head;
@@ -327,6 +386,7 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
     run->scope = &scope;
     run->sequence = scope.next_sequence++;
     Op* completion = run->completion;
+    driver.mark_open(completion);
     for (std::uint32_t index = 0; index < stored.node_count; ++index) {
         run->waiting()[index] = stored.dependencies[index];
         if (stored.dependencies[index] == 0) {
@@ -352,15 +412,27 @@ bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, v
     return true;
 }
 
-int run_fired_nodes(Driver& driver)
+namespace {
+
+void resume(Driver& driver, GraphInstance** list)
 {
-    int nodes = 0;
-    GraphInstance* stalled = std::exchange(driver.rank().stalled_graphs, nullptr);
+    GraphInstance* stalled = std::exchange(*list, nullptr);
     while (stalled != nullptr) {
         GraphInstance* const next = stalled->next_stalled;
         stalled->is_stalled = false;
         run_ready(driver, stalled);
         stalled = next;
+    }
+}
+
+}  // namespace
+
+int run_fired_nodes(Driver& driver)
+{
+    int nodes = 0;
+    resume(driver, &driver.rank().stalled_graphs);
+    if (driver.is_owner()) {
+        resume(driver, &driver.rank().owner_graphs);
     }
     sync::ListLink* link = driver.rank().fired.take_all();
     while (link != nullptr) {

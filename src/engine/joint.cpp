@@ -20,12 +20,12 @@ struct Joint {
     sync::Waiter* waiters() noexcept { return reinterpret_cast<sync::Waiter*>(this + 1); }
 };
 
-void close_one(Driver& driver, Joint* joint)
+void close_one(Worker& worker, Joint* joint)
 {
     // (1) release, pairs with itself: what the parts wrote is visible to whoever closes the last
     // one, and through the op's word to who waits; acquire, pairs with itself.
     if (joint->open.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        driver.complete(&joint->op);
+        worker.complete(&joint->op);
     }
 }
 
@@ -59,12 +59,12 @@ void add_part(Op* op, Op* part)
 
 void seal_joint(Driver& driver, Op* op)
 {
-    close_one(driver, reinterpret_cast<Joint*>(op));
+    close_one(driver.worker(), reinterpret_cast<Joint*>(op));
 }
 
-void fire_joint(Driver& driver, sync::Waiter* waiter)
+void fire_joint(Worker& worker, sync::Waiter* waiter)
 {
-    close_one(driver, reinterpret_cast<Joint*>(waiter->payload));
+    close_one(worker, reinterpret_cast<Joint*>(waiter->payload));
 }
 
 }  // namespace headway::engine

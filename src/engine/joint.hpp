@@ -21,6 +21,6 @@ void add_part(Op* joint, Op* part);
 void seal_joint(Driver& driver, Op* joint);
 
 /// A part has completed. Called by whoever completed it; afterwards the waiter may be gone.
-void fire_joint(Driver& driver, sync::Waiter* waiter);
+void fire_joint(Worker& worker, sync::Waiter* waiter);
 
 }  // namespace headway::engine

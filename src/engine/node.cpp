@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "platform/process.hpp"
+
 namespace headway::engine {
 
 Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
@@ -14,6 +16,36 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
       knobs(settings),
       peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off)
 {
+}
+
+std::uint32_t Node::first_rank() const
+{
+    std::uint32_t rank = 0;
+    while (rank + 1 < directory.rank_count && directory.ranks[rank]->process != own_process) {
+        ++rank;
+    }
+    return rank;
+}
+
+std::vector<unsigned> Node::cpus() const
+{
+    std::vector<unsigned> found;
+    for (unsigned cpu = 0; cpu < Directory::cpu_words * 64; ++cpu) {
+        // Relaxed: all processes had added theirs before the ranks could communicate.
+        const std::uint64_t word = directory.cpus[cpu / 64].load(std::memory_order_relaxed);
+        if ((word >> cpu % 64 & 1) != 0) {
+            found.push_back(cpu);
+        }
+    }
+    return found;
+}
+
+bool Node::is_gone(std::uint32_t rank)
+{
+    const std::uint32_t process = rank_state(rank).process;
+    // Only where its process number is known to mean the same process here.
+    return peer_memory.can_reach(process) &&
+           !platform::process_exists(directory.processes[process].process_id);
 }
 
 RankState* create_rank_state(Node& node, std::uint32_t rank)
@@ -32,6 +64,8 @@ RankState* create_rank_state(Node& node, std::uint32_t rank)
     state->peers = peers;
     state->rank = rank;
     state->process = node.own_process;
+    // From the start: peers may send before the rank is ready to be worked for.
+    (void)state->ownership.enter();
     node.directory.ranks[rank] = state;
     return state;
 }

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "config/knobs.hpp"
 #include "data/element.hpp"
+#include "engine/agent.hpp"
 #include "engine/rank_state.hpp"
 #include "memory/node_heap.hpp"
 #include "transport/peer_memory.hpp"
@@ -46,6 +48,16 @@ class Node {
 
     memory::Allocator& allocator(std::uint32_t rank) { return heap->for_rank(rank); }
     RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }
+    ProcessEntry& own_entry() { return directory.processes[own_process]; }
+
+    /// The lowest rank of this process.
+    std::uint32_t first_rank() const;
+    /// The cores that ranks of the node may use.
+    std::vector<unsigned> cpus() const;
+    /// Whether the process of a rank has ended, as far as can be seen from here.
+    bool is_gone(std::uint32_t rank);
+
+    Agent& agent() noexcept { return agent_; }
 
     std::unique_ptr<memory::NodeHeap> heap;
     Directory& directory;
@@ -58,9 +70,13 @@ class Node {
     Poller poller = nullptr;
     MessageOperations messages;
     UserReduction user_reduction = nullptr;
+
+  private:
+    Agent agent_{*this};  // ends before what it works with
 };
 
-/// Makes the state of one rank in the heap and announces it. Null: the heap is exhausted.
+/// Makes the state of one rank of this process in the heap and announces it, its ownership word
+/// owned. Null: the heap is exhausted.
 RankState* create_rank_state(Node& node, std::uint32_t rank);
 
 }  // namespace headway::engine

@@ -71,9 +71,8 @@ struct Op {
     transport::FrameKind frame_kind = transport::FrameKind::none;
     /// Written before the word completes by whoever completes; read after.
     OpError error = OpError::none;
-    bool is_in_heap = false;   ///< address lies in the node heap: every process can reach it
-    bool is_detached = false;  ///< nobody will ask for the result: freed on completion
     bool is_cancelled = false;
+    bool is_open = false;  ///< counted in the owner's open_ops until it is complete
 
     std::uint64_t order = 0;  ///< place among the posted receives of its context
 

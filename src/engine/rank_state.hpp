@@ -7,14 +7,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/copy_job.hpp"
 #include "engine/op.hpp"
+#include "engine/rank_set.hpp"
 #include "sync/ownership_word.hpp"
 #include "transport/self/loopback.hpp"
 #include "transport/shm/endpoint.hpp"
 
 namespace headway::engine {
-
-inline constexpr std::uint32_t ranks_per_node_max = 1024;
 
 /// One peer as a rank sees it. Belongs to the rank's executor.
 struct PeerSlot {
@@ -28,12 +28,17 @@ struct RankCounters {
     std::atomic<std::uint64_t> frames_posted{0};
     std::atomic<std::uint64_t> frames_received{0};
     std::atomic<std::uint64_t> retries{0};
-    std::atomic<std::uint64_t> bytes_copied_across{0};  ///< one-copy from another process
-    std::atomic<std::uint64_t> bytes_piped{0};          ///< double copy through the heap
+    /// Received by one copy from another process. Written by whoever copies.
+    std::atomic<std::uint64_t> bytes_copied_across{0};
+    std::atomic<std::uint64_t> bytes_piped{0};  ///< double copy through the heap
     std::atomic<std::uint64_t> parks{0};
     std::atomic<std::uint64_t> unexpected_bytes{0};  ///< held for eager messages without a receive
     std::atomic<std::uint64_t> unexpected_bytes_max{0};
     std::atomic<std::uint64_t> offers_for_room{0};  ///< short messages offered to full receivers
+    /// How often somebody else took the rank's word and worked for it. Written by who holds it.
+    std::atomic<std::uint64_t> times_helped{0};
+    /// Bells that found the rank away and nobody with its word. Written by who rings.
+    std::atomic<std::uint64_t> calls_for_help{0};
 };
 
 struct RankState {
@@ -44,6 +49,14 @@ struct RankState {
     // theirs instead. Written by the executor, read by senders with the ownership word, relaxed: a
     // sender that sees it late adds at most what fits its lane.
     std::atomic<std::uint32_t> is_full{0};
+    // Operations of this rank that may need its CPU before they are complete: long receives,
+    // offers, collectives. Counted up by the executor, down by whoever completes; read by the owner
+    // when it leaves the library. Relaxed: a count seen late costs one leave more.
+    std::atomic<std::uint32_t> open_ops{0};
+    // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers
+    // to guess whether it will copy; relaxed, a hint.
+    std::atomic<std::uint32_t> waiting_threads{0};
+    sync::MpscList invitations;  ///< copy jobs whose bytes this rank sends; taken by the executor
     alignas(64) transport::shm::Inbound inbound;
 
     // The executor's own.
@@ -52,6 +65,9 @@ struct RankState {
     PeerSlot* peers_waiting = nullptr;  ///< those with frames that wait for room
     bool lacks_memory = false;          ///< the last sweep found no memory for a lane to a peer
     GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
+    GraphInstance* owner_graphs = nullptr;    ///< runs whose next node is the owner's to run
+    CopyJob* copies = nullptr;                ///< copies into this rank with pieces to be taken
+    CopyJob* invited = nullptr;               ///< copies out of this rank that it was asked to join
     void* protocol = nullptr;                 ///< protocol::RankPart, in the heap too
     std::uint32_t rank = 0;                   ///< node rank
     std::uint32_t process = 0;                ///< index of its process on the node
@@ -68,6 +84,12 @@ struct ProcessEntry {
     std::int32_t process_id = 0;
     const std::uint64_t* token_address = nullptr;
     std::uint64_t token = 0;
+
+    // What its agent sleeps on: an ownership word of which the agent is the owner.
+    sync::OwnershipWord agent_bed;
+    // Counts, relaxed. Written by the agent, read by anyone.
+    std::atomic<std::uint64_t> agent_wakes{0};
+    std::atomic<std::uint64_t> agent_turns{0};  ///< times it took a rank's word
 };
 
 struct Directory {
@@ -77,6 +99,10 @@ struct Directory {
     std::atomic<std::uint32_t> ready{0};
     // Cores that some process of the node may use, a bit each. Written by every process before it
     // counts as ready, read after all do.
+    // Ranks that nobody in MPI works for, although their bell was rung: for idle ranks and agents.
+    RankSet wanted;
+    // Ranks asleep in the one wait, whom one may wake to work for others.
+    RankSet idle;
     static constexpr std::size_t cpu_words = 16;
     std::atomic<std::uint64_t> cpus[cpu_words] = {};
     ProcessEntry processes[ranks_per_node_max] = {};

@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 
+#include "engine/copy_job.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 
@@ -135,6 +136,60 @@ class Bedding {
     sync::Waiter* waiters_ = nullptr;
 };
 
+/// Tells receivers of this rank's messages that it will do its share of the copying.
+class Waiting {
+  public:
+    explicit Waiting(RankState& rank) : rank_(rank) { add(1); }
+    ~Waiting() { add(-1); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+  private:
+    void add(int threads) noexcept
+    {
+        // Relaxed: a hint with one writer at a time.
+        const std::uint32_t before = rank_.waiting_threads.load(std::memory_order_relaxed);
+        rank_.waiting_threads.store(before + static_cast<std::uint32_t>(threads),
+                                    std::memory_order_relaxed);
+    }
+
+    RankState& rank_;
+};
+
+/// What a waiting thread does: sweeps, copies a piece of its rank's long messages, and where there
+/// is neither, works for ranks that compute. The number of events.
+int work_once(Driver& driver)
+{
+    int events = driver.progress();
+    if (copy_some(driver, 1) != 0) {
+        ++events;
+    }
+    if (events == 0 && driver.worker().help()) {
+        ++events;
+    }
+    return events;
+}
+
+/// In the set of idle ranks while the thread sleeps.
+class Idle {
+  public:
+    explicit Idle(Driver& driver) : driver_(driver)
+    {
+        driver_.node().directory.idle.add(driver_.rank().rank);
+    }
+    ~Idle()
+    {
+        if (!driver_.node().directory.idle.remove(driver_.rank().rank)) {
+            driver_.worker().take_over();
+        }
+    }
+    Idle(const Idle&) = delete;
+    Idle& operator=(const Idle&) = delete;
+
+  private:
+    Driver& driver_;
+};
+
 /// Sleeps on the rank's ownership word, where messages wake the thread too.
 void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
 {
@@ -147,7 +202,8 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     lock.set_parker(true);
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
-        if (driver.progress() == 0 && !condition()) {
+        const Idle idle(driver);
+        if (work_once(driver) == 0 && !condition()) {
             lock.unlock();
             word.park();
             lock.lock();
@@ -220,7 +276,7 @@ bool sweep(Driver& driver, Condition condition)
     RankLock& lock = driver.lock();
     Patience patience(driver);
     do {
-        if (driver.progress() != 0) {
+        if (work_once(driver) != 0) {
             patience = Patience(driver);
             if (lock.has_sleepers()) {
                 lock.wake_sleepers();
@@ -242,6 +298,7 @@ bool sweep(Driver& driver, Condition condition)
 
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
 {
+    const Waiting waiting(driver.rank());
     std::optional<Bedding> bedding;
     Famine famine;
     while (!sweep(driver, condition)) {

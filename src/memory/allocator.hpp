@@ -38,6 +38,14 @@ class Allocator {
     {
     }
 
+    /// Rank number of a thread that acts for no rank: its allocator only frees.
+    static constexpr std::uint32_t no_rank = UINT32_MAX >> 8;
+    /// An allocator for such a thread. Thread rule: any thread.
+    static Allocator for_stranger(RankHeap* ranks, PageRuns* runs, CommitRule rule) noexcept
+    {
+        return Allocator(ranks, runs, rule);
+    }
+
     /// Null: the node heap is exhausted for now (retry_no_memory). Cheap up to 32 KiB; larger
     /// blocks take the lock of the node and a whole number of 64 KiB units.
     [[nodiscard]] void* allocate(std::size_t size_bytes) noexcept;
@@ -71,6 +79,11 @@ class Allocator {
     }
 
   private:
+    Allocator(RankHeap* ranks, PageRuns* runs, CommitRule rule) noexcept
+        : ranks_(ranks), mine_(nullptr), runs_(runs), rule_(rule), rank_(no_rank)
+    {
+    }
+
     std::uint32_t slab_with_room(std::uint32_t size_class) noexcept;
     std::uint32_t open_slab(std::uint32_t size_class) noexcept;
     void free_in_slab(std::uint32_t head, void* block) noexcept;

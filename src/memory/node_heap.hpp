@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,8 @@ class NodeHeap {
     }
     /// Requires rank < rank_count(). See Allocator for the thread rule.
     Allocator& for_rank(std::uint32_t rank) noexcept { return allocators_[rank]; }
+    /// For threads that act for no rank: it only frees. Thread rule: any.
+    Allocator& for_stranger() noexcept { return *stranger_; }
 
     /// Places where parts of the library leave addresses in the heap for the other processes; null
     /// at first. Written before announce_ready().
@@ -111,7 +114,8 @@ class NodeHeap {
 
     platform::SharedFile file_;
     platform::Mapping mapping_;
-    std::vector<Allocator> allocators_;
+    std::vector<Allocator> allocators_;  ///< by rank
+    std::optional<Allocator> stranger_;
 };
 
 }  // namespace headway::memory

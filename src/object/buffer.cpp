@@ -83,7 +83,7 @@ std::byte* SendBuffer::find_room(Rank& rank, std::uint64_t message_bytes)
     if (room_behind(before_room_) < entry_bytes) {
         collect(rank);
         if (!find_gap(entry_bytes)) {
-            rank.driver().progress();
+            rank.driver().advance();
             collect(rank);
             if (!find_gap(entry_bytes)) {
                 return nullptr;

@@ -231,7 +231,9 @@ base::Outcome Process::meet_all()
     }
     const auto identity = node_->peer_memory.own_identity();
     engine::ProcessEntry& entry = directory.processes[node_->own_process];
-    entry = {identity.process_id, identity.token_address, identity.token};
+    entry.process_id = identity.process_id;
+    entry.token_address = identity.token_address;
+    entry.token = identity.token;
     add_own_cpus(directory);
     platform::allow_peer_copies();
     // (1) release, pairs with (2): entry, ranks and cpus are visible to who counts all as ready.

@@ -42,7 +42,7 @@ Rank::Rank(Process& process, int rank) : process_(process)
 {
     handles = &process.handles();
     world_rank = rank;
-    rank_lock = &lock_;
+    door = &door_;
     if (process.ranks_here() > 1) {
         own_any_time_ = std::make_unique<AnyTimePart>(*handles);
         any_time_ = own_any_time_.get();
@@ -58,11 +58,12 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     engine::RankState& state = node.rank_state(static_cast<std::uint32_t>(world_rank));
     const bool is_shared = thread_level == MPI_THREAD_MULTIPLE;
     if (is_shared) {
-        lock_.enable();
+        door_.enable_threads();
     }
     thread_level_ = thread_level;
     main_thread_ = platform::thread_id();
-    driver_ = std::make_unique<engine::Driver>(node, state, lock_);
+    worker_ = std::make_unique<engine::Worker>(node, &state);
+    driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
     pool_ = std::make_unique<HandlePool>(
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);
     if (!protocol::create_rank_part(*driver_)) {
@@ -70,8 +71,7 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
             "the size of /dev/shm"};
     }
-    // Peers may have sent since the node was joined; the frames wait in their lanes.
-    (void)state.ownership.enter();
+    door_.open(*driver_);
     phase = Phase::running;
     describe_environment();
     return make_predefined();
@@ -134,6 +134,7 @@ base::Outcome Rank::make_predefined()
 void Rank::close()
 {
     phase = Phase::finalized;
+    door_.close();
     self->drop_reference();
     world->drop_reference();
     self = nullptr;

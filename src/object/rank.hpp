@@ -35,7 +35,6 @@ class Rank : public RankAccess {
 
     Process& process() noexcept { return process_; }
     engine::Driver& driver() noexcept { return *driver_; }
-    engine::RankLock& lock() noexcept { return lock_; }
     HandlePool& pool() noexcept { return *pool_; }
     AnyTimePart& any_time() noexcept { return *any_time_; }
     KeyvalTable& keyvals() noexcept { return keyvals_; }
@@ -67,7 +66,8 @@ class Rank : public RankAccess {
     void describe_environment();
 
     Process& process_;
-    engine::RankLock lock_;
+    engine::Door door_;
+    std::unique_ptr<engine::Worker> worker_;
     std::unique_ptr<engine::Driver> driver_;
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "engine/rank_lock.hpp"
+#include "engine/door.hpp"
 #include "object/handle_table.hpp"
 
 namespace headway::object {
@@ -26,7 +26,7 @@ struct RankAccess {
     Communicator* world = nullptr;
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
-    engine::RankLock* rank_lock = nullptr;
+    engine::Door* door = nullptr;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };

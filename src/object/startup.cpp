@@ -110,6 +110,7 @@ void finalize(Rank& rank)
     wait_for_everyone(rank);
     rank.close();
     if (rank.process().ranks_here() == 1) {
+        rank.process().node().agent().stop();
         if (const auto left = rank.process().boot().finalize(); !left) {
             platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
         }

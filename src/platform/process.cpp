@@ -4,9 +4,11 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "platform/cpu.hpp"
@@ -16,6 +18,17 @@ namespace headway::platform {
 std::int32_t process_id() noexcept
 {
     return ::getpid();
+}
+
+bool process_exists(std::int32_t process_id) noexcept
+{
+    // A process that ended is a zombie until its parent asks, and then still takes signals; its
+    // memory map is gone at once.
+    std::uint64_t nothing = 0;
+    const iovec here{&nothing, sizeof nothing};
+    const iovec there{reinterpret_cast<void*>(std::uintptr_t{1}), sizeof nothing};
+    // A living process answers that nothing is mapped there (EFAULT), or refuses (EPERM).
+    return ::process_vm_readv(process_id, &here, 1, &there, 1, 0) >= 0 || errno != ESRCH;
 }
 
 std::int32_t thread_id() noexcept

@@ -13,6 +13,9 @@ namespace headway::platform {
 
 std::int32_t process_id() noexcept;
 
+/// Whether a process of this number runs here. False also for one that has ended but is not reaped.
+bool process_exists(std::int32_t process_id) noexcept;
+
 /// Tells threads of this process apart, while they live.
 std::int32_t thread_id() noexcept;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/op.hpp"
+#include "transport/peer_memory.hpp"
 
 namespace headway::protocol {
 
@@ -12,10 +13,8 @@ namespace headway::protocol {
 /// then completes the sender's op, which lies in the node heap: no answer frame is needed.
 struct Offer {
     engine::Op* send = nullptr;
-    std::byte* address = nullptr;
+    transport::Place source;
     std::uint64_t size_bytes = 0;
-    std::uint32_t process = 0;  ///< whose address it is
-    std::uint32_t is_in_heap = 0;
 };
 static_assert(sizeof(Offer) <= transport::inline_bytes_max);
 

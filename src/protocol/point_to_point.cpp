@@ -40,8 +40,8 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
                    const std::byte* payload, std::uint64_t size_bytes)
 {
     const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
-    if (taken != 0) {
-        std::memcpy(receive->address, payload, taken);
+    if (taken != 0 && !driver.store(receive->address, payload, taken)) [[unlikely]] {
+        receive->error = OpError::bad_address;
     }
     receive->status_source = header.source;
     receive->status_tag = header.tag;
@@ -97,13 +97,14 @@ void keep_offer(MatchContext& context, const transport::Frame& frame)
     context.keep(message);
 }
 
-Offer offer_of(Op& send) noexcept
+/// Of a send of any rank.
+Offer offer_of(Driver& driver, Op& send) noexcept
 {
+    const bool is_in_heap = driver.node().heap->contains(send.address);
     return {.send = &send,
-            .address = send.address,
-            .size_bytes = send.size_bytes,
-            .process = send.owner->process,
-            .is_in_heap = send.is_in_heap ? 1U : 0U};
+            .source = {send.address,
+                       is_in_heap ? transport::Place::everywhere : send.owner->process},
+            .size_bytes = send.size_bytes};
 }
 
 void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
@@ -120,9 +121,12 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     }
 }
 
-void make_offer(Driver& /*driver*/, Op* op)
+void make_offer(Driver& driver, Op* op)
 {
-    const Offer offer = offer_of(*op);
+    if (op->graph == nullptr) {
+        driver.mark_open(op);
+    }
+    const Offer offer = offer_of(driver, *op);
     op->frame_kind = transport::FrameKind::request_to_send;
     op->record_bytes = sizeof offer;
     std::memcpy(op->record, &offer, sizeof offer);
@@ -170,6 +174,9 @@ void start_receive(Driver& driver, Op* op)
     MatchContext& context = context_of(driver, op->header.context);
     Unexpected* message = context.find(op->header);
     if (message == nullptr) {
+        if (op->size_bytes > driver.node().knobs.eager_limit && op->graph == nullptr) {
+            driver.mark_open(op);
+        }
         context.post(op);
         return;
     }
@@ -187,7 +194,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     if (message->offered != nullptr) {
         // A part of the sender's op, which may be gone when pull returns.
         const transport::FrameHeader header = message->header;
-        pull(driver, op, header, offer_of(*message->offered));
+        pull(driver, op, header, offer_of(driver, *message->offered));
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/copy_job.hpp"
 #include "protocol/rank_part.hpp"
 
 namespace headway::protocol {
@@ -56,6 +57,9 @@ struct Pipe {
 
 namespace {
 
+/// Chunks moved with the word in hand before its owner has a chance to get it.
+constexpr int chunks_a_turn = 2;
+
 void count_bytes(std::atomic<std::uint64_t>& counter, std::uint64_t bytes)
 {
     // Relaxed: a statistic with one writer.
@@ -70,6 +74,14 @@ void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
     }
     driver.complete(receive);
     driver.complete(send);
+}
+
+/// A receive of a call that is about to return, and that needs more of this rank's CPU.
+void keep_open(Driver& driver, Op* receive)
+{
+    if (!receive->is_open && receive->graph == nullptr) {
+        driver.mark_open(receive);
+    }
 }
 
 bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
@@ -103,16 +115,21 @@ bool fill(Driver& driver, Pipe* pipe, int* moved)
     engine::RankState& receiver = driver.node().rank_state(pipe->receiver);
     // Relaxed: written by this executor only.
     std::uint64_t filled = pipe->filled.load(std::memory_order_relaxed);
-    // (1) acquire, pairs with (4): the receiver has read the chunk that is filled again.
-    while (filled < total && filled - pipe->drained.load(std::memory_order_acquire) <
-                                 Pipe::chunk_count * Pipe::chunk_bytes) {
+    const auto has_room = [&] {
+        // (1) acquire, pairs with (4): the receiver has read the chunk that is filled again.
+        return filled - pipe->drained.load(std::memory_order_acquire) <
+               Pipe::chunk_count * Pipe::chunk_bytes;
+    };
+    for (int chunks = 0; chunks < chunks_a_turn && filled < total && has_room(); ++chunks) {
         const std::uint64_t bytes = pipe->bytes_at(filled);
-        std::memcpy(pipe->chunk_at(filled), send->address + filled, bytes);
+        if (!driver.load(pipe->chunk_at(filled), send->address + filled, bytes)) {
+            send->error = OpError::bad_address;
+        }
         filled += bytes;
         const bool is_last = filled == total;
         // (2) release, pairs with (3): the chunk is visible with its count.
         pipe->filled.store(filled, std::memory_order_release);
-        receiver.ownership.notify_parked();
+        driver.worker().ring(receiver);
         ++*moved;
         if (is_last) {
             driver.complete(send);
@@ -129,16 +146,57 @@ bool drain(Driver& driver, Pipe* pipe, int* moved)
     // Relaxed: written by this executor only.
     std::uint64_t drained = pipe->drained.load(std::memory_order_relaxed);
     // (3) acquire, pairs with (2).
-    while (drained < pipe->filled.load(std::memory_order_acquire)) {
+    for (int chunks = 0; chunks < chunks_a_turn &&
+                         drained < pipe->filled.load(std::memory_order_acquire);
+         ++chunks) {
         const std::uint64_t bytes = pipe->bytes_at(drained);
-        std::memcpy(pipe->receive->address + drained, pipe->chunk_at(drained), bytes);
+        if (!driver.store(pipe->receive->address + drained, pipe->chunk_at(drained), bytes)) {
+            pipe->receive->error = OpError::bad_address;
+        }
         drained += bytes;
         // (4) release, pairs with (1): our read comes before the next fill.
         pipe->drained.store(drained, std::memory_order_release);
-        sender.ownership.notify_parked();
+        driver.worker().ring(sender);
         ++*moved;
     }
     return drained == pipe->total_bytes;
+}
+
+/// Nobody knows yet who will ask for the result, so the receive counts as open from here.
+void pull_by_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    keep_open(driver, receive);
+    if (!open_pipe(driver, receive, offer, bytes)) {
+        complete_both(driver, receive, offer.send, OpError::no_memory);
+    }
+}
+
+bool share(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    keep_open(driver, receive);
+    return engine::start_copy(driver, receive, offer.send, offer.source,
+                              driver.place_of(receive->address), bytes);
+}
+
+void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    const transport::Place target = driver.place_of(receive->address);
+    switch (driver.node().peer_memory.copy(target, offer.source, bytes)) {
+        case transport::CopyOutcome::done:
+            // Relaxed: a statistic.
+            if (offer.source.process != target.process) {
+                driver.rank().counters.bytes_copied_across.fetch_add(bytes,
+                                                                     std::memory_order_relaxed);
+            }
+            complete_both(driver, receive, offer.send, OpError::none);
+            break;
+        case transport::CopyOutcome::bad_address:
+            complete_both(driver, receive, offer.send, OpError::bad_address);
+            break;
+        case transport::CopyOutcome::unreachable:
+            pull_by_pipe(driver, receive, offer, bytes);
+            break;
+    }
 }
 
 }  // namespace
@@ -156,24 +214,10 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
         complete_both(driver, receive, offer.send, OpError::none);
         return;
     }
-    if (offer.is_in_heap != 0) {
-        std::memcpy(receive->address, offer.address, bytes);
-        complete_both(driver, receive, offer.send, OpError::none);
-        return;
-    }
-    switch (driver.node().peer_memory.read(offer.process, offer.address, receive->address, bytes)) {
-        case transport::CopyOutcome::done:
-            count_bytes(driver.rank().counters.bytes_copied_across, bytes);
-            complete_both(driver, receive, offer.send, OpError::none);
-            break;
-        case transport::CopyOutcome::bad_address:
-            complete_both(driver, receive, offer.send, OpError::bad_address);
-            break;
-        case transport::CopyOutcome::unreachable:
-            if (!open_pipe(driver, receive, offer, bytes)) {
-                complete_both(driver, receive, offer.send, OpError::no_memory);
-            }
-            break;
+    if (!driver.node().peer_memory.can_reach(offer.source.process)) {
+        pull_by_pipe(driver, receive, offer, bytes);
+    } else if (bytes <= driver.node().knobs.copy_at_once || !share(driver, receive, offer, bytes)) {
+        copy_whole(driver, receive, offer, bytes);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/peer_memory.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -60,24 +61,65 @@ CopyOutcome PeerMemory::write(std::uint32_t process, const void* source, void* t
 CopyOutcome PeerMemory::transfer(Direction direction, std::uint32_t process, void* here,
                                  void* there, std::size_t size_bytes) noexcept
 {
-    Peer& peer = peers_[process];
-    const Peer::Access access = peer.access.load(std::memory_order_relaxed);
-    if (!cma_allowed_ || access == Peer::Access::refused) {
+    if (!can_reach(process)) {
         return CopyOutcome::unreachable;
     }
-    if (access == Peer::Access::unknown) [[unlikely]] {
-        if (recognise(peer) != CopyOutcome::done) {
-            peer.access.store(Peer::Access::refused, std::memory_order_relaxed);
-            return CopyOutcome::unreachable;
-        }
-        peer.access.store(Peer::Access::granted, std::memory_order_relaxed);
-    }
+    Peer& peer = peers_[process];
     const std::int32_t id = peer.identity.process_id;
     const CopyOutcome outcome = direction == Direction::read
                                     ? platform::read_process(id, there, here, size_bytes)
                                     : platform::write_process(id, here, there, size_bytes);
     if (outcome == CopyOutcome::unreachable) {
         peer.access.store(Peer::Access::refused, std::memory_order_relaxed);
+    }
+    return outcome;
+}
+
+bool PeerMemory::can_reach(std::uint32_t process) noexcept
+{
+    if (is_here(process)) {
+        return true;
+    }
+    Peer& peer = peers_[process];
+    const Peer::Access access = peer.access.load(std::memory_order_relaxed);
+    if (!cma_allowed_ || access == Peer::Access::refused) {
+        return false;
+    }
+    if (access == Peer::Access::unknown) [[unlikely]] {
+        const bool is_known = recognise(peer) == CopyOutcome::done;
+        peer.access.store(is_known ? Peer::Access::granted : Peer::Access::refused,
+                          std::memory_order_relaxed);
+        return is_known;
+    }
+    return true;
+}
+
+CopyOutcome PeerMemory::copy(Place target, Place source, std::size_t size_bytes) noexcept
+{
+    if (!is_here(source.process)) {
+        return is_here(target.process)
+                   ? read(source.process, source.address, target.address, size_bytes)
+                   : carry(target, source, size_bytes);
+    }
+    if (!is_here(target.process)) {
+        return write(target.process, source.address, target.address, size_bytes);
+    }
+    std::memmove(target.address, source.address, size_bytes);
+    return CopyOutcome::done;
+}
+
+/// From one foreign process to another, through a buffer of ours.
+CopyOutcome PeerMemory::carry(Place target, Place source, std::size_t size_bytes) noexcept
+{
+    constexpr std::size_t load_bytes = 16 * 1024;
+    std::byte load[load_bytes];
+    CopyOutcome outcome = CopyOutcome::done;
+    for (std::size_t at = 0; at < size_bytes && outcome == CopyOutcome::done; at += load_bytes) {
+        const std::size_t bytes = std::min(load_bytes, size_bytes - at);
+        outcome = read(source.process, source.address + at, load, bytes);
+        if (outcome == CopyOutcome::done) {
+            outcome = write(target.process, load, target.address + at, bytes);
+        }
     }
     return outcome;
 }

@@ -11,6 +11,15 @@ namespace headway::transport {
 
 using platform::CopyOutcome;
 
+/// Bytes of this node: an address and the process in which it holds.
+struct Place {
+    /// The address holds in all processes: it lies in the node heap.
+    static constexpr std::uint32_t everywhere = UINT32_MAX;
+
+    std::byte* address = nullptr;
+    std::uint32_t process = 0;
+};
+
 /// Reach into the memory of the processes of this node: the best way that holds for each pair,
 /// tried at run time on the real peer and never fatal.
 ///   same process   plain copy
@@ -39,6 +48,14 @@ class PeerMemory {
     /// What this process tells the others.
     Identity own_identity() const noexcept;
 
+    /// Whether bytes of `process` can be copied from here. The first question about a process tries
+    /// it on the real peer.
+    bool can_reach(std::uint32_t process) noexcept;
+
+    /// Copies size_bytes from `source` to `target`, wherever they are: one copy where either of
+    /// them is here, two where neither is. Where they overlap, both must be here.
+    CopyOutcome copy(Place target, Place source, std::size_t size_bytes) noexcept;
+
     /// Copies size_bytes from `source` of `process` to `target` here.
     CopyOutcome read(std::uint32_t process, const void* source, void* target,
                      std::size_t size_bytes) noexcept;
@@ -50,6 +67,11 @@ class PeerMemory {
     struct Peer;
     enum class Direction : std::uint8_t { read, write };
 
+    bool is_here(std::uint32_t process) const noexcept
+    {
+        return process == own_process_ || process == Place::everywhere;
+    }
+    CopyOutcome carry(Place target, Place source, std::size_t size_bytes) noexcept;
     CopyOutcome transfer(Direction direction, std::uint32_t process, void* here, void* there,
                          std::size_t size_bytes) noexcept;
     static CopyOutcome recognise(Peer& peer) noexcept;

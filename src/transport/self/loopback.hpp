@@ -41,6 +41,8 @@ class Loopback {
         return base::Status::done;
     }
 
+    bool is_empty() const noexcept { return oldest_ == nullptr; }
+
     bool poll(Frame& frame) noexcept
     {
         if (oldest_ == nullptr) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/copy_job.hpp"
 #include "engine/driver.hpp"
 #include "engine/graph_engine.hpp"
 #include "engine/node.hpp"
@@ -46,9 +47,8 @@ class InProcessNode {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             RankState* state = create_rank_state(*node_, rank);
             state->process = apart ? rank : 0;
-            drivers_.emplace_back(*node_, *state, locks_.emplace_back());
+            drivers_.emplace_back(workers_.emplace_back(*node_, state), *state, locks_.emplace_back());
             EXPECT_TRUE(protocol::create_rank_part(driver(rank)));
-            EXPECT_TRUE(state->ownership.enter());
             worlds_.push_back(make_scope(rank, 0, everyone));
         }
     }
@@ -74,13 +74,19 @@ class InProcessNode {
         return scope;
     }
 
+    /// What a rank that waits does once, but help others; the number of events.
+    int sweep(std::uint32_t rank)
+    {
+        return driver(rank).progress() + (copy_some(driver(rank), 1) != 0 ? 1 : 0);
+    }
+
     /// Sweeps every rank but `except` in turn until nobody finds anything to do.
     void settle(std::uint32_t except = UINT32_MAX)
     {
         for (int sweeps = 0; sweeps < sweeps_max; ++sweeps) {
             int events = 0;
             for (std::uint32_t rank = 0; rank < size(); ++rank) {
-                events += rank == except ? 0 : driver(rank).progress();
+                events += rank == except ? 0 : sweep(rank);
             }
             if (events == 0) {
                 return;
@@ -126,6 +132,7 @@ class InProcessNode {
 
     std::unique_ptr<Node> node_;
     std::deque<RankLock> locks_;
+    std::deque<Worker> workers_;
     std::deque<Driver> drivers_;
     std::vector<Scope*> worlds_;
 };

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/agent.hpp"
+
+#include <system_error>
+
+#include "engine/node.hpp"
+#include "engine/worker.hpp"
+#include "platform/cpu.hpp"
+#include "platform/process.hpp"
+#include "platform/thread.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// The ranks of this process that are wanted, and whom the work for them found away.
+bool sweep_wanted(Worker& worker)
+{
+    Node& node = worker.node();
+    RankSet& wanted = node.directory.wanted;
+    bool has_worked = false;
+    for (std::uint32_t rank = wanted.next(); rank != ranks_per_node_max;
+         rank = wanted.next(rank + 1)) {
+        RankState& state = node.rank_state(rank);
+        if (state.process == node.own_process && wanted.remove(rank)) {
+            // Relaxed: a statistic with one writer.
+            node.own_entry().agent_turns.fetch_add(1, std::memory_order_relaxed);
+            worker.work_for(state);
+            has_worked = true;
+        }
+    }
+    return (worker.has_asked() && worker.help()) || has_worked;
+}
+
+/// HEADWAY_PROGRESS=thread: every rank of this process that is away with operations open.
+void sweep_all(Worker& worker)
+{
+    Node& node = worker.node();
+    for (std::uint32_t rank = 0; rank < node.directory.rank_count; ++rank) {
+        RankState& state = node.rank_state(rank);
+        // Relaxed: looked at again in the next turn.
+        if (state.process == node.own_process && state.ownership.is_free() &&
+            state.open_ops.load(std::memory_order_relaxed) != 0) {
+            worker.work_for(state);
+        }
+    }
+}
+
+}  // namespace
+
+bool Agent::start_slowly()
+{
+    const std::lock_guard guard(starting_);
+    if (state_.load(std::memory_order_relaxed) != State::idle) {  // relaxed: under the lock
+        return state_.load(std::memory_order_relaxed) == State::running;
+    }
+    State state = State::running;
+    const platform::SignalsBlocked none_here;  // inherited by the thread
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+        platform::write_error(
+            "headway: warning: the system refused a thread, so messages of this process move only "
+            "inside its own MPI calls; raise the limit (ulimit -u), or set HEADWAY_PROGRESS=none\n");
+        state = State::impossible;
+    }
+    // (2) release, pairs with (1).
+    state_.store(state, std::memory_order_release);
+    return state == State::running;
+}
+
+void Agent::run()
+{
+    platform::name_thread("headway-agent");
+    platform::allow_cpus(node_.cpus());
+    Worker worker(node_, nullptr);
+    sync::OwnershipWord& bed = node_.own_entry().agent_bed;
+    (void)bed.enter();
+    const bool polls = node_.knobs.progress == config::ProgressChoice::thread;
+    // (3) acquire, pairs with (4).
+    while (!must_end_.load(std::memory_order_acquire)) {
+        if (polls) {
+            sweep_all(worker);
+        }
+        if (sweep_wanted(worker)) {
+            continue;
+        }
+        if (polls) {
+            platform::yield_core();
+        } else if (bed.prepare_park()) {
+            if (!sweep_wanted(worker) && !must_end_.load(std::memory_order_acquire)) {  // as (3)
+                bed.park();
+                // Relaxed: a statistic with one writer.
+                node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
+            }
+            (void)bed.end_park();
+        }
+    }
+    (void)bed.leave();
+}
+
+void Agent::stop() noexcept
+{
+    if (!thread_.joinable()) {
+        return;
+    }
+    // (4) release, pairs with (3).
+    must_end_.store(true, std::memory_order_release);
+    node_.own_entry().agent_bed.notify_parked();
+    thread_.join();
+    state_.store(State::impossible, std::memory_order_relaxed);  // relaxed: the last rank's doing
+}
+
+}  // namespace headway::engine

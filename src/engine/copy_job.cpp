@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/copy_job.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/driver.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+void drop_reference(Worker& worker, CopyJob* job)
+{
+    // (2) acq_rel, pairs with itself: what all did with the job comes before it is freed.
+    if (job->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        worker.allocator().free(job);
+    }
+}
+
+/// Whether this process can copy at all: both ends must be in reach. Whose bytes are in neither
+/// end's process here copies twice, so it leaves the work to a sender that waits for it.
+bool is_ours_to_copy(Worker& worker, const CopyJob& job)
+{
+    Node& node = worker.node();
+    const auto is_here = [&](const transport::Place& place) {
+        return place.process == node.own_process || place.process == transport::Place::everywhere;
+    };
+    if (is_here(job.source)) {
+        return is_here(job.target) || node.peer_memory.can_reach(job.target.process);
+    }
+    if (!node.peer_memory.can_reach(job.source.process)) {
+        return false;
+    }
+    if (is_here(job.target)) {
+        return true;
+    }
+    // Relaxed: a hint.
+    return job.sender->waiting_threads.load(std::memory_order_relaxed) == 0 &&
+           node.peer_memory.can_reach(job.target.process);
+}
+
+void finish(Worker& worker, CopyJob* job)
+{
+    // Relaxed: ordered by the exchange on `copied` that made us the last.
+    const auto error = static_cast<OpError>(job->error.load(std::memory_order_relaxed));
+    if (error != OpError::none) {
+        job->receive->error = error;
+        job->send->error = error;
+    }
+    worker.complete(job->receive);
+    worker.complete(job->send);
+}
+
+/// Takes and copies one piece; its bytes, 0 if none was left. The caller has a reference.
+std::uint64_t copy_piece(Worker& worker, CopyJob* job)
+{
+    // Relaxed: pieces are disjoint, and what they hold was published with the job.
+    const std::uint64_t from = job->taken.fetch_add(job->piece_bytes, std::memory_order_relaxed);
+    if (from >= job->total_bytes) {
+        return 0;
+    }
+    const std::uint64_t bytes = std::min(job->piece_bytes, job->total_bytes - from);
+    const transport::Place source{job->source.address + from, job->source.process};
+    const transport::Place target{job->target.address + from, job->target.process};
+    const auto outcome = worker.node().peer_memory.copy(target, source, bytes);
+    if (outcome != transport::CopyOutcome::done) {
+        // Relaxed: published by the exchange below.
+        job->error.store(static_cast<std::uint32_t>(OpError::bad_address),
+                         std::memory_order_relaxed);
+    }
+    if (job->source.process != job->target.process) {
+        job->receive->owner->counters.bytes_copied_across.fetch_add(
+            bytes, std::memory_order_relaxed);  // a statistic
+    }
+    // (1) acq_rel, pairs with itself: the last one to finish has all pieces and passes them on
+    // with the ops' words.
+    if (job->copied.fetch_add(bytes, std::memory_order_acq_rel) + bytes == job->total_bytes) {
+        finish(worker, job);
+    }
+    return bytes;
+}
+
+void take_invitations(RankState& rank)
+{
+    sync::ListLink* link = rank.invitations.take_all();
+    while (link != nullptr) {
+        sync::ListLink* const next = link->next;
+        auto* job = reinterpret_cast<CopyJob*>(link);
+        job->next_invited = rank.invited;
+        rank.invited = job;
+        link = next;
+    }
+}
+
+
+/// Takes jobs without pieces off the list.
+void prune(Worker& worker, CopyJob** list, CopyJob* CopyJob::*next)
+{
+    while (*list != nullptr) {
+        CopyJob* const job = *list;
+        if (job->has_pieces()) {
+            list = &(job->*next);
+        } else {
+            *list = job->*next;
+            drop_reference(worker, job);
+        }
+    }
+}
+
+CopyJob* next_job(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (!rank.invitations.is_empty()) {
+        take_invitations(rank);
+    }
+    prune(driver.worker(), &rank.copies, &CopyJob::next);
+    for (CopyJob* job = rank.copies; job != nullptr; job = job->next) {
+        if (is_ours_to_copy(driver.worker(), *job)) {
+            return job;
+        }
+    }
+    prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
+    for (CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
+        if (is_ours_to_copy(driver.worker(), *job)) {
+            return job;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
+                transport::Place target, std::uint64_t bytes)
+{
+    void* place = driver.allocator().allocate(sizeof(CopyJob));
+    if (place == nullptr) {
+        return false;
+    }
+    auto* job = new (place) CopyJob;
+    job->send = send;
+    job->receive = receive;
+    job->sender = send->owner;
+    job->source = source;
+    job->target = target;
+    job->total_bytes = bytes;
+    job->piece_bytes = driver.node().knobs.copy_piece;
+    RankState& rank = driver.rank();
+    RankState& sender = *send->owner;
+    job->next = rank.copies;
+    rank.copies = job;
+    if (&sender != &rank) {
+        // Relaxed: nobody else knows the job yet.
+        job->references.store(2, std::memory_order_relaxed);
+        sender.invitations.push(&job->invitation);
+        sender.ownership.notify_parked();
+    }
+    return true;
+}
+
+std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
+{
+    std::uint64_t copied = 0;
+    while (copied < bytes_max) {
+        CopyJob* const job = next_job(driver);
+        if (job == nullptr) {
+            break;
+        }
+        copied += copy_piece(driver.worker(), job);
+    }
+    return copied;
+}
+
+CopyJob* find_copy(Driver& driver)
+{
+    CopyJob* const job = next_job(driver);
+    if (job != nullptr) {
+        // Relaxed: the list's own reference keeps the job meanwhile.
+        job->references.fetch_add(1, std::memory_order_relaxed);
+    }
+    return job;
+}
+
+void copy_outside(Worker& worker, CopyJob* job)
+{
+    (void)copy_piece(worker, job);
+    drop_reference(worker, job);
+}
+
+bool has_unattended_copies(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (!rank.invitations.is_empty()) {
+        take_invitations(rank);
+    }
+    prune(driver.worker(), &rank.copies, &CopyJob::next);
+    prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
+    for (const CopyJob* job = rank.copies; job != nullptr; job = job->next) {
+        // Relaxed: a hint; a sender that stops waiting leaves behind what it was invited to.
+        if (job->sender->waiting_threads.load(std::memory_order_relaxed) == 0) {
+            return true;
+        }
+    }
+    return rank.invited != nullptr;
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A long message on its way, as pieces that anybody may copy: the receiver, the sender, or a helper
+// of either. In the node heap.
+//
+// Life: made under the receiver's word when the message has matched; it hangs in the receiver's
+// list while there are pieces nobody has taken, and an invitation goes to the sender. Each of them,
+// and each thread that copies without a word in hand, holds a reference. Whoever copies the last
+// piece completes both ops; whoever drops the last reference frees the job.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/op.hpp"
+#include "sync/mpsc_list.hpp"
+#include "transport/peer_memory.hpp"
+
+namespace headway::engine {
+
+class Driver;
+class Worker;
+struct RankState;
+
+struct CopyJob {
+    sync::ListLink invitation;  ///< in RankState::invitations of the sender; first member
+    CopyJob* next = nullptr;    ///< in RankState::copies; the receiver's executor
+    CopyJob* next_invited = nullptr;  ///< in RankState::invited; the sender's executor
+
+    // Written before the job is known, read by all who copy.
+    Op* send = nullptr;     ///< there until the last piece is copied, like `receive`
+    Op* receive = nullptr;
+    RankState* sender = nullptr;
+    transport::Place source;
+    transport::Place target;
+    std::uint64_t total_bytes = 0;
+    std::uint64_t piece_bytes = 0;
+
+    // First byte that nobody has taken. Written by all who copy.
+    std::atomic<std::uint64_t> taken{0};
+    // Bytes that are there. Written by all who copy.
+    std::atomic<std::uint64_t> copied{0};
+    std::atomic<std::uint32_t> references{1};
+    std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
+
+    /// Relaxed: the exchange that takes a piece decides.
+    bool has_pieces() const noexcept
+    {
+        return taken.load(std::memory_order_relaxed) < total_bytes;
+    }
+};
+
+/// Makes the job of a matched message, hangs it into the driver's rank (the receiver) and invites
+/// the sender. False: the node heap is exhausted and nothing happened.
+bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
+                transport::Place target, std::uint64_t bytes);
+
+/// Copies pieces of the driver's rank's messages, received and sent, until `bytes_max` are copied;
+/// the bytes. Requires: the rank's word in hand.
+std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max);
+
+/// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is
+/// none that this process can copy. For who copies without the word in hand.
+CopyJob* find_copy(Driver& driver);
+
+/// Copies one piece and drops the reference. Requires no word.
+void copy_outside(Worker& worker, CopyJob* job);
+
+/// Whether the driver's rank has copies that it would leave to nobody if it went away: neither the
+/// sender waits, by its looks, nor does this rank. Lets go of those that need no hand any more.
+bool has_unattended_copies(Driver& driver);
+
+}  // namespace headway::engine

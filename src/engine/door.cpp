@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/door.hpp"
+
+#include <string>
+
+#include "engine/copy_job.hpp"
+#include "platform/fatal.hpp"
+#include "platform/process.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// How often an owner looks whether the one who holds its word is still alive.
+constexpr std::int64_t look_ns = 1'000'000'000;
+
+}  // namespace
+
+void Door::come_back()
+{
+    RankState& rank = driver_->rank();
+    while (!rank.ownership.enter(platform::Deadline::after_ns(look_ns))) {
+        const std::int32_t holder = rank.ownership.holder();
+        if (holder >= 0 && driver_->node().is_gone(static_cast<std::uint32_t>(holder))) {
+            platform::fatal(rank.rank, "rank " + std::to_string(holder) +
+                                           " died while it worked for this one; end the job and "
+                                           "look for the first sentence about that rank");
+        }
+    }
+    is_away_ = false;
+    // Bells rung while the rank was away are gone with the word.
+    driver_->progress();
+}
+
+void Door::go_away()
+{
+    Node& node = driver_->node();
+    RankState& rank = driver_->rank();
+    if (node.knobs.progress == config::ProgressChoice::none || !node.agent().start()) {
+        copy_some(*driver_, UINT64_MAX);
+        driver_->worker().hand_over();
+        return;
+    }
+    // Relaxed: see RankState::open_ops.
+    if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
+        if (!rank.loopback.is_empty()) {
+            // Nobody rings for what a rank sends to itself.
+            driver_->progress();
+        }
+        is_away_ = true;
+        bool is_behind = has_unattended_copies(*driver_);
+        while (rank.ownership.leave()) {
+            (void)rank.ownership.enter();
+            driver_->progress();
+            is_behind = has_unattended_copies(*driver_);
+        }
+        if (is_behind) {
+            driver_->worker().leave_behind(rank);
+        }
+    }
+    if (driver_->worker().has_asked()) {
+        driver_->worker().hand_over();
+    }
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/driver.hpp"
+#include "engine/rank_lock.hpp"
+
+namespace headway::engine {
+
+/// A rank's door: every call of the application comes in and goes out by it. Inside, the rank owns
+/// its ownership word. A rank that goes out with operations open leaves the word free, so that
+/// others can work for it while it computes; with none it keeps the word, and the door costs two
+/// tests of fields of its own.
+///
+/// Thread rule: the rank's threads; the lock lets one of them inside at a time.
+class Door {
+  public:
+    RankLock& lock() noexcept { return lock_; }
+
+    /// Before the second thread can enter, perhaps in a call that is inside already.
+    void enable_threads()
+    {
+        lock_.enable();
+        if (inside_ != 0) {
+            lock_.lock();
+        }
+    }
+    /// Where the rank's communication begins (MPI_Init). It owns its ownership word already.
+    void open(Driver& driver) noexcept { driver_ = &driver; }
+    /// Where it ends (MPI_Finalize): nobody else works for the rank any more.
+    void close() noexcept { driver_ = nullptr; }
+
+    void enter()
+    {
+        lock_.lock();
+        ++inside_;
+        if (is_away_) [[unlikely]] {
+            come_back();
+        }
+    }
+
+    void leave()
+    {
+        --inside_;
+        if (inside_ == 0 && driver_ != nullptr && leaves_work()) [[unlikely]] {
+            go_away();
+        }
+        lock_.unlock();
+    }
+
+  private:
+    bool leaves_work() const noexcept
+    {
+        const RankState& rank = driver_->rank();
+        // Relaxed: see RankState::open_ops.
+        return rank.open_ops.load(std::memory_order_relaxed) != 0 ||
+               rank.peers_waiting != nullptr || driver_->worker().has_asked();
+    }
+
+    void come_back();
+    void go_away();
+
+    RankLock lock_;
+    Driver* driver_ = nullptr;
+    int inside_ = 0;        ///< calls of this rank that have not returned, nested ones included
+    bool is_away_ = false;  ///< the ownership word was left free
+};
+
+}  // namespace headway::engine

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/copy_job.hpp"
+#include "engine/driver.hpp"
+#include "engine/joint.hpp"
+
+namespace headway::engine {
+
+Worker::Worker(Node& node, RankState* own)
+    : node_(node),
+      own_(own),
+      allocator_(own != nullptr ? node.allocator(own->rank) : node.heap->for_stranger()),
+      name_(own != nullptr ? own->rank : node.first_rank())
+{
+}
+
+void Worker::complete(Op* op)
+{
+    // Read first: the op may be gone once its word is complete.
+    RankState* const open_at = op->is_open ? op->owner : nullptr;
+    sync::Waiter* const waiters = op->word.complete();
+    if (open_at != nullptr) {
+        // (1) release, pairs with (1) of abi/interface.cpp: who finds no op open finds them
+        // complete.
+        open_at->open_ops.fetch_sub(1, std::memory_order_release);
+    }
+    fire(waiters);
+}
+
+void Worker::fire(sync::Waiter* chain)
+{
+    while (chain != nullptr) {
+        // Read first: a fired waiter may be gone.
+        sync::Waiter* const next = chain->next;
+        if (chain->kind == sync::WaiterKind::thread) {
+            sync::fire_thread(chain);
+        } else if (chain->kind == sync::WaiterKind::joint) {
+            fire_joint(*this, chain);
+        } else {
+            Op* op = reinterpret_cast<Op*>(chain->payload);
+            if (op->graph == nullptr) {
+                allocator_.free(op);
+            } else {
+                RankState* owner = op->owner;
+                owner->fired.push(&op->fired);
+                // Who has the rank's word in hand sweeps it before he lets go.
+                if (owner != own_ && owner != holding_) {
+                    ring(*owner);
+                }
+            }
+        }
+        chain = next;
+    }
+}
+
+void Worker::ring(RankState& rank)
+{
+    switch (rank.ownership.ring()) {
+        case sync::RingEffect::nothing:
+            return;
+        case sync::RingEffect::wake_parked:
+            rank.ownership.wake_parked();
+            return;
+        case sync::RingEffect::ask_helper:
+            break;
+    }
+    // Relaxed: a statistic.
+    rank.counters.calls_for_help.fetch_add(1, std::memory_order_relaxed);
+    remember(rank);
+}
+
+void Worker::remember(RankState& rank)
+{
+    if (asked_count_ < asked_max) {
+        asked_[asked_count_++] = &rank;
+    } else {
+        leave_behind(rank);
+    }
+}
+
+void Worker::leave_behind(RankState& rank)
+{
+    node_.directory.wanted.add(rank.rank);
+    must_hand_over_ = true;
+}
+
+bool Worker::can_work_for(const RankState& rank)
+{
+    return node_.peer_memory.can_reach(rank.process);
+}
+
+void Worker::work_for(RankState& rank)
+{
+    RankLock nobody_inside;
+    Driver driver(*this, rank, nobody_inside, Driver::Role::helper);
+    bool again = true;
+    while (again && rank.ownership.try_hold(name_)) {
+        RankState* const held_before = holding_;
+        holding_ = &rank;
+        rank.counters.times_helped.fetch_add(1, std::memory_order_relaxed);  // a statistic
+        // An owner who comes back is not kept waiting: it sweeps by itself.
+        while (driver.progress() != 0 && !rank.ownership.is_parked()) {
+        }
+        CopyJob* const job = find_copy(driver);
+        holding_ = held_before;
+        again = rank.ownership.release_hold();
+        if (job != nullptr) {
+            // One piece a turn: the worker has its own rank to look after.
+            copy_outside(*this, job);
+            remember(rank);
+            return;
+        }
+    }
+}
+
+bool Worker::help()
+{
+    bool has_worked = false;
+    // Work for one may ask for help for others, whose turn comes with the next call.
+    RankState* asked[asked_max];
+    const std::size_t count = std::exchange(asked_count_, 0);
+    std::copy_n(asked_, count, asked);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (can_work_for(*asked[i])) {
+            work_for(*asked[i]);
+            has_worked = true;
+        } else {
+            node_.directory.wanted.add(asked[i]->rank);
+            wake_agent_of(*asked[i]);
+        }
+    }
+    return help_wanted() || has_worked;
+}
+
+bool Worker::help_wanted()
+{
+    RankSet& wanted = node_.directory.wanted;
+    bool has_worked = false;
+    for (std::uint32_t number = wanted.next(); number != ranks_per_node_max;
+         number = wanted.next(number + 1)) {
+        RankState& rank = node_.rank_state(number);
+        if (can_work_for(rank)) {
+            if (wanted.remove(number)) {
+                work_for(rank);
+                has_worked = true;
+            }
+        } else if (must_hand_over_) {
+            wake_agent_of(rank);
+        }
+    }
+    must_hand_over_ = false;
+    return has_worked;
+}
+
+void Worker::wake_agent_of(const RankState& rank)
+{
+    node_.directory.processes[rank.process].agent_bed.notify_parked();
+}
+
+void Worker::hand_over()
+{
+    Directory& directory = node_.directory;
+    while (asked_count_ != 0) {
+        directory.wanted.add(asked_[--asked_count_]->rank);
+    }
+    must_hand_over_ = false;
+    for (std::uint32_t number = directory.wanted.next(); number != ranks_per_node_max;
+         number = directory.wanted.next(number + 1)) {
+        const std::uint32_t sleeper = directory.idle.next();
+        // Who takes a sleeper out of the set has woken it: it will look at those who are wanted.
+        if (sleeper != ranks_per_node_max && directory.idle.remove(sleeper)) {
+            node_.rank_state(sleeper).ownership.nudge();
+        } else {
+            wake_agent_of(node_.rank_state(number));
+        }
+    }
+}
+
+}  // namespace headway::engine

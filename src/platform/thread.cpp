@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+namespace headway::platform {
+
+void name_thread(const char* name) noexcept
+{
+    ::pthread_setname_np(::pthread_self(), name);
+}
+
+void allow_cpus(const std::vector<unsigned>& cpus) noexcept
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    for (const unsigned cpu : cpus) {
+        if (cpu < CPU_SETSIZE) {
+            CPU_SET(cpu, &allowed);
+        }
+    }
+    ::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+SignalsBlocked::SignalsBlocked() noexcept
+{
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked()
+{
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+}  // namespace headway::platform

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <signal.h>
+
+#include <vector>
+
+namespace headway::platform {
+
+/// What the calling thread shows in debuggers and /proc; at most 15 characters.
+void name_thread(const char* name) noexcept;
+
+/// Lets the calling thread run on these cores and no others. A refusal leaves things as they are.
+void allow_cpus(const std::vector<unsigned>& cpus) noexcept;
+
+/// While it lives, the calling thread takes no signals, nor do threads that it starts: signals of
+/// the process go to the application's threads.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() noexcept;
+    ~SignalsBlocked();
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+}  // namespace headway::platform
