@@ -58,7 +58,7 @@ class Driver {
     bool post_record(std::uint32_t peer, transport::FrameKind kind, const Record& record)
     {
         static_assert(sizeof(Record) <= transport::inline_bytes_max);
-        return post_control(peer, kind, &record, sizeof record);
+        return post_control(peer, kind, &record, sizeof(Record));
     }
 
     /// Completes an op of any rank and fires who waits for it. The results were written before.
