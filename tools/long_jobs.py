@@ -43,7 +43,7 @@ def _long_label() -> Verdict:
 
 BUILT_IN: dict[str, tuple[Job, Callable[[], Verdict]]] = {
     job.name: (job, work) for job, work in (
-        (Job("asan", 12, "address and undefined sanitizers, quick tests", pending=NOT_YET),
+        (Job("asan", 10, "address and undefined sanitizers, quick tests"),
          _preset_tests("asan")),
         (Job("tsan", 14, "thread sanitizer, quick tests", pending=NOT_YET),
          _preset_tests("tsan")),
