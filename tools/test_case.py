@@ -20,6 +20,8 @@ SANITIZER_OPTIONS = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
+# Watchdogs wait this much longer for presets whose programs run slower.
+PATIENCE = {"asan": 2.0, "tsan": 4.0, "coverage": 2.0}
 _UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 _UNITTEST_BAD = re.compile(r"\b(failures|errors|unexpected successes)=(\d+)")
 _UNITTEST_SKIPPED = re.compile(r"\bskipped=(\d+)")
