@@ -50,7 +50,7 @@ BUILT_IN: dict[str, tuple[Job, Callable[[], Verdict]]] = {
         (Job("clang", 12, "clang 19, quick tests", pending=NOT_YET), _preset_tests("clang")),
         (Job("tidy", 4, "clang-tidy over src and launch"), tidy.run),
         (Job("long", 8, "tests marked long"), _long_label),
-        (Job("fuzz", 6, "fuzzers, a minute each", pending=NOT_YET), fuzzing.run),
+        (Job("fuzz", 4, "fuzzers, a minute each"), fuzzing.run),
         (Job("coverage", 10, "lines covered by the quick tests", pending=NOT_YET), coverage.run),
     )
 }
