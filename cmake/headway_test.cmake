@@ -67,8 +67,8 @@ function(headway_model_tests)
     endforeach()
 endfunction()
 
-# headway_fuzzers(<layer>...): test/fuzz/*_fuzz.cpp, built by the target `fuzzers` of the preset fuzz
-# only. They link the named layers, so that the others need not be compiled for them.
+# headway_fuzzers(<layer>...): test/fuzz/*_fuzz.cpp, built by the target `fuzzers` of the preset
+# fuzz only. They link the named layers, so that the others need not be compiled for them.
 function(headway_fuzzers)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/fuzz/*_fuzz.cpp")
     if(NOT sources OR NOT HEADWAY_FUZZ)
