@@ -67,17 +67,22 @@ function(headway_model_tests)
     endforeach()
 endfunction()
 
-# headway_fuzzers(): test/fuzz/*_fuzz.cpp, built by the target `fuzzers` of the preset fuzz only.
+# headway_fuzzers(<layer>...): test/fuzz/*_fuzz.cpp, built by the target `fuzzers` of the preset
+# fuzz only. They link the named layers, so that the others need not be compiled for them.
 function(headway_fuzzers)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test/fuzz/*_fuzz.cpp")
     if(NOT sources OR NOT HEADWAY_FUZZ)
         return()
     endif()
     add_custom_target(fuzzers)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:headway_\\1>" OUTPUT_VARIABLE objects)
     foreach(source IN LISTS sources)
         get_filename_component(stem "${source}" NAME_WE)
-        add_executable(${stem} EXCLUDE_FROM_ALL "${source}")
-        target_link_libraries(${stem} PRIVATE headway_internal headway_warnings)
+        add_executable(${stem} EXCLUDE_FROM_ALL "${source}" ${objects})
+        target_link_libraries(${stem} PRIVATE headway_flavour headway_warnings)
+        target_include_directories(${stem} PRIVATE
+            "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${HEADWAY_GENERATED}")
+        add_dependencies(${stem} headway_generated)
         target_compile_options(${stem} PRIVATE -fsanitize=fuzzer)
         target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
         add_dependencies(fuzzers ${stem})

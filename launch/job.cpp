@@ -104,7 +104,7 @@ base::Outcome Job::start_ranks()
         const auto count = static_cast<std::size_t>(options_.programs[index].rank_count);
         program_indices.insert(program_indices.end(), count, static_cast<int>(index));
     }
-    server_.emplace(identity_.job, program_indices);
+    server_ = std::make_unique<PmiServer>(identity_.job, program_indices);
     if (options_.reports_bindings) {
         for (std::size_t index = 0; index < places.value().size(); ++index) {
             say("rank " + std::to_string(index) + " is " + places.value()[index].description);

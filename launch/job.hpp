@@ -120,7 +120,7 @@ class Job {
     JobIdentity identity_;
     std::vector<std::string> inherited_;
     std::unique_ptr<Watcher> watcher_;
-    std::optional<PmiServer> server_;
+    std::unique_ptr<PmiServer> server_;
     Destination out_;
     Destination err_;
     std::vector<std::unique_ptr<Rank>> ranks_;

@@ -107,6 +107,7 @@ base::Result<std::vector<Place>> place_ranks(Binding binding, int rank_count, in
         return std::vector<Place>(ranks, Place{{}, "not bound (more ranks than cores)"});
     }
     std::vector<Place> places;
+    places.reserve(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         places.push_back(place_on(cores.data() + rank * width, width));
     }

@@ -24,7 +24,7 @@ from typing import Any
 
 from tools import tree
 from tools.terminal import StepFailed, run_logged, say
-from tools.test_case import WATCHDOG_S, Test
+from tools.test_case import PATIENCE, SANITIZER_OPTIONS, WATCHDOG_S, Test
 
 FOLDER = tree.ROOT / "test" / "mpi"
 FLAGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-g", "-O1"]
@@ -95,12 +95,16 @@ def _name(row: dict[str, Any], host: str, ranks: int) -> str:
 
 def expand(row: dict[str, Any], preset: str) -> Iterator[Test]:
     """One Test for each host and rank count of a row."""
-    limit_s = float(row.get("limit_s", WATCHDOG_S))
-    common = {f"HEADWAY_{name.upper()}": str(value)
-              for name, value in row.get("knobs", {}).items()}
+    limit_s = float(row.get("limit_s", WATCHDOG_S)) * PATIENCE.get(preset, 1.0)
+    common = dict(SANITIZER_OPTIONS)
+    common |= {f"HEADWAY_{name.upper()}": str(value)
+               for name, value in row.get("knobs", {}).items()}
     common |= {name: str(value) for name, value in row.get("environment", {}).items()}
     common["CHECK_WATCHDOG"] = f"{limit_s:g}"
-    for host, ranks in itertools.product(row["host"], row["ranks"]):
+    hosts = row["host"]
+    if preset == "tsan" and "team" in hosts:
+        hosts = ["team"]  # it sees the threads of one process; ranks as processes are one each
+    for host, ranks in itertools.product(hosts, row["ranks"]):
         environment = dict(common)
         command = [str(binary_of(row["program"], preset)), *row.get("arguments", [])]
         if host == "team":

@@ -14,6 +14,14 @@ from tools.terminal import end_session
 
 WATCHDOG_S = 60.0
 SKIP_CODE = 77  # a plain program ends with this when it cannot run here; it prints why
+# gcc's and clang's sanitizers: stop at the first finding, and say where it came from.
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+# Watchdogs wait this much longer for presets whose programs run slower.
+PATIENCE = {"asan": 2.0, "tsan": 4.0, "coverage": 2.0}
 _UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 _UNITTEST_BAD = re.compile(r"\b(failures|errors|unexpected successes)=(\d+)")
 _UNITTEST_SKIPPED = re.compile(r"\bskipped=(\d+)")

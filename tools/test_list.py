@@ -8,16 +8,10 @@ import sys
 from pathlib import Path
 
 from tools import tree
-from tools.test_case import Test
+from tools.test_case import PATIENCE, SANITIZER_OPTIONS, Test
 
 # Folders of test/ whose Python files start programs of the stage.
 STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo")
-# gcc's sanitizers: stop at the first finding; a killed rank must not be taken for a leak.
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-}
 
 
 def from_ctest(preset: str) -> list[Test]:
@@ -32,7 +26,8 @@ def from_ctest(preset: str) -> list[Test]:
         label = (properties.get("LABELS") or ["quick"])[0]
         tests.append(Test(
             name=entry["name"], command=entry["command"], label=label,
-            timeout_s=float(properties.get("TIMEOUT", 60)), environment=dict(SANITIZER_OPTIONS),
+            timeout_s=float(properties.get("TIMEOUT", 60)) * PATIENCE.get(preset, 1.0),
+            environment=dict(SANITIZER_OPTIONS),
             folder=Path(properties.get("WORKING_DIRECTORY", folder)),
             counts=not entry["name"].startswith("model_")))
     return tests

@@ -173,8 +173,8 @@ std::vector<int> split_members(const std::vector<SplitOffer>& offers, int color)
         }
     }
     // Ties keep the order of the old ranks.
-    std::ranges::stable_sort(members, {},
-                             [&](int i) { return offers[static_cast<std::size_t>(i)].key; });
+    std::ranges::sort(members, {},
+                      [&](int i) { return std::pair(offers[static_cast<std::size_t>(i)].key, i); });
     return members;
 }
 

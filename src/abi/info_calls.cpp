@@ -104,7 +104,7 @@ int make_info(Call& call, Info entries, MPI_Info* info)
     if (!acquire_any_time(call, part, made.get(), info)) {
         return MPI_ERR_INTERN;
     }
-    made.release();
+    static_cast<void>(made.release());
     return MPI_SUCCESS;
 }
 

@@ -94,7 +94,7 @@ class Driver {
     bool post_record(std::uint32_t peer, transport::FrameKind kind, const Record& record)
     {
         static_assert(sizeof(Record) <= transport::inline_bytes_max);
-        return post_control(peer, kind, &record, sizeof record);
+        return post_control(peer, kind, &record, sizeof(Record));
     }
 
     /// As Worker::complete.

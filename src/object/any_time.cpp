@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/any_time.hpp"
 
+#include <new>
 #include <span>
 
 #include "platform/fatal.hpp"
@@ -12,10 +13,11 @@ HandleTable* process_handles() noexcept
 {
     // Nobody's but the process's, like its addresses: several ranks share it, and it is there
     // before the first and after the last of them.
-    static auto* const range = new platform::AddressRange(handle_range_bytes);
+    static auto* const range = new (std::nothrow) platform::AddressRange(handle_range_bytes);
     static HandleTable* const table =
-        range->base() != nullptr ? new HandleTable(std::span(range->base(), range->size_bytes()))
-                                 : nullptr;
+        range != nullptr && range->base() != nullptr
+            ? new (std::nothrow) HandleTable(std::span(range->base(), range->size_bytes()))
+            : nullptr;
     return table;
 }
 

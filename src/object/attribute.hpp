@@ -134,6 +134,8 @@ template <typename Handle>
 int copy_attributes(const AttributeSet& from, Handle handle, AttributeSet& to)
 {
     using Copy = typename AttributeFunctions<Handle>::Copy;
+    // A copy: a callback may change the set.
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
     const std::vector<AttributeSet::Entry> entries = from.entries();
     for (const AttributeSet::Entry& entry : entries) {
         const auto bits = reinterpret_cast<std::uintptr_t>(entry.key->copy_function);

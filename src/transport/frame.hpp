@@ -47,7 +47,7 @@ struct Frame {
     {
         static_assert(std::is_trivially_copyable_v<Record>);
         Record value;
-        std::memcpy(&value, payload, sizeof value);
+        std::memcpy(&value, payload, sizeof(Record));
         return value;
     }
 };

@@ -275,8 +275,8 @@ TYPED_TEST(TransportTest, BehavesLikeAQueue)
         std::minstd_rand dice(seed);
         std::deque<Sent> model;
         // Sometimes the sender is faster, sometimes the receiver.
-        for (int step = 0; step < 400; ++step) {
-            if (dice() % 4 < 1 + (step / 50) % 3U) {
+        for (unsigned step = 0; step < 400; ++step) {
+            if (dice() % 4 < 1 + (step / 50) % 3) {
                 const std::size_t limit = dice() % 3 == 0 ? longest : 2 * inline_bytes_max;
                 const Sent sent{++number, dice() % (limit + 1)};
                 const Status status = post(endpoint, sent);

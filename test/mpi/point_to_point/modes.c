@@ -11,7 +11,12 @@ static const int sizes[] = {
     256,   1023,  1024,  4095,   4096,   4097,    8191,    8192,    8193,    16384, 32769,
     65535, 65536, 65537, 131073, 262144, 1000003, 1048576, 4194304, 4194311,
 };
+#ifdef __SANITIZE_THREAD__
+// It looks at every byte, and the last four are but more slices on the same way.
+enum { size_count = sizeof sizes / sizeof sizes[0] - 4 };
+#else
 enum { size_count = sizeof sizes / sizeof sizes[0] };
+#endif
 
 struct pair {
     unsigned char* out;

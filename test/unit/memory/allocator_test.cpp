@@ -50,7 +50,7 @@ TEST_F(AllocatorTest, EveryClassBoundaryHoldsItsBytes)
 {
     std::vector<std::pair<unsigned char*, std::size_t>> blocks;
     for (std::uint32_t size_class = 0; size_class < size_class_count; ++size_class) {
-        for (const std::size_t extra : {0, 1}) {
+        for (const std::size_t extra : {0U, 1U}) {
             const std::size_t size = size_class_bytes(size_class) + extra;
             auto* const block = static_cast<unsigned char*>(rank(1).allocate(size));
             ASSERT_NE(block, nullptr);
