@@ -3,8 +3,6 @@
 
 #include <cstddef>
 
-#include "object/rank.hpp"
-
 namespace headway::abi {
 
 namespace {
@@ -41,13 +39,6 @@ bool is_address(const void* buffer) noexcept
     return reinterpret_cast<std::uintptr_t>(buffer) > 1;
 }
 
-/// Null where the buffer is memory of the host, or nobody looks.
-const char* driver_of(const Call& call, const void* buffer) noexcept
-{
-    platform::DeviceMemory& devices = object::as_rank(call.rank()).device_memory();
-    return devices.is_needed() ? devices.driver_of(buffer) : nullptr;
-}
-
 }  // namespace
 
 bool has_elements(const object::CountArray& counts, int size) noexcept
@@ -64,7 +55,7 @@ bool is_unusual_buffer(const Call& call, const void* buffer, MPI_Count count,
                        MPI_Datatype datatype) noexcept
 {
     if (is_address(buffer)) {
-        return count == 0 || driver_of(call, buffer) == nullptr;
+        return count == 0 || object::device_driver_of(call.rank(), buffer) == nullptr;
     }
     return buffer != MPI_IN_PLACE &&
            (count == 0 || !object::is_predefined(object::bits_of(datatype)));
@@ -158,7 +149,7 @@ int refuse_info(Call& call, const char* name, MPI_Info given)
 int refuse_buffer(Call& call, const char* name, const void* given)
 {
     if (is_address(given)) {
-        const char* const driver = driver_of(call, given);
+        const char* const driver = object::device_driver_of(call.rank(), given);
         return call.raise(call.fail(
             MPI_ERR_BUFFER,
             "argument %s (%p) is memory of a GPU (%s), which this version of Headway cannot reach; "

@@ -47,7 +47,8 @@ class Boot {
     /// Hands a duplicate of `descriptor` to the launcher, which keeps it for who takes it; one a
     /// job. Requires can_share_descriptor(), as the next.
     virtual base::Outcome share_descriptor(int descriptor);
-    /// After a fence: a duplicate of the shared descriptor, for the caller to close. Closed on exec.
+    /// After a fence: a duplicate of the shared descriptor, for the caller to close. Closed on
+    /// exec.
     virtual base::Result<int> take_descriptor();
 
     /// Tells the launcher that this process leaves in good order; nothing else may be called then.

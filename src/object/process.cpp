@@ -149,8 +149,7 @@ base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
         (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
     options.name = name;
     options.family = "headway-";
-    options.kind =
-        choice == NodeHeapChoice::shm ? memory::HeapKind::shm : memory::HeapKind::memfd;
+    options.kind = choice == NodeHeapChoice::shm ? memory::HeapKind::shm : memory::HeapKind::memfd;
     const std::uint32_t free_addresses = memory::NodeHeap::candidate_mask(options.size_bytes);
     options.candidate = static_cast<unsigned>(std::countr_zero(free_addresses));
     auto heap = memory::NodeHeap::create(options);

@@ -159,6 +159,12 @@ void Rank::close()
     driver_->destroy_op(done_op_);
 }
 
+const char* device_driver_of(RankAccess& access, const void* address) noexcept
+{
+    platform::DeviceMemory& devices = as_rank(access).device_memory();
+    return devices.is_needed() ? devices.driver_of(address) : nullptr;
+}
+
 std::uint32_t Rank::acquire_context()
 {
     if (contexts_free_.size() > contexts_resting ||

@@ -58,6 +58,10 @@ AnyTimePart& any_time_part(RankAccess* rank);
 /// The process's table; null where there are no addresses for it.
 HandleTable* current_handles() noexcept;
 
+/// The driver of a device ("CUDA") whose memory lies at `address`; null: memory of the host, or
+/// nobody looks.
+const char* device_driver_of(RankAccess& rank, const void* address) noexcept;
+
 /// Ends the job with exit status `code`. The sentence was printed. `rank` may be null.
 [[noreturn]] void abort_job(RankAccess* rank, int code) noexcept;
 

@@ -111,7 +111,8 @@ const char* DeviceMemory::driver_of(const void* address) noexcept
     if (questions_[cuda] != nullptr && is_cuda_memory(questions_[cuda], address)) {
         return "CUDA";
     }
-    if (questions_[hip] != nullptr && is_hip_memory(questions_[hip], address, has_new_hip_numbers_)) {
+    if (questions_[hip] != nullptr &&
+        is_hip_memory(questions_[hip], address, has_new_hip_numbers_)) {
         return "HIP";
     }
     return nullptr;

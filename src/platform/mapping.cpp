@@ -210,12 +210,11 @@ base::Result<SharedFile> SharedFile::open(const std::string& path)
         const bool is_shm = path.starts_with(shm_folder);
         return base::Failure{
             "the shared memory " + path + " of this node cannot be opened (" + reason() + "); " +
-            cure_of_open(is_shm
-                             ? "all ranks must run as one user with one /dev/shm: set "
-                               "HEADWAY_NODE_HEAP=memfd to do without it"
-                             : "all ranks must run as one user and see one /proc: start the job "
-                               "with Headway's mpiexec, or set HEADWAY_NODE_HEAP=shm to use "
-                               "/dev/shm")};
+            cure_of_open(is_shm ? "all ranks must run as one user with one /dev/shm: set "
+                                  "HEADWAY_NODE_HEAP=memfd to do without it"
+                                : "all ranks must run as one user and see one /proc: start the job "
+                                  "with Headway's mpiexec, or set HEADWAY_NODE_HEAP=shm to use "
+                                  "/dev/shm")};
     }
     return adopt(fd, path);
 }

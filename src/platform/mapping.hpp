@@ -21,9 +21,9 @@ class SharedFile {
 
     /// Anonymous; others open it as /proc/<pid>/fd/<fd> while this process lives.
     static base::Result<SharedFile> create_memfd(const std::string& name, std::uint64_t size_bytes);
-    /// A new file /dev/shm/<name>; the name must be unlinked (unlink_name, or the destructor). While
-    /// it has a name the file is locked; names that start with `family` (none, if that is empty)
-    /// and that no living process has locked are removed first: their creators were killed.
+    /// A new file /dev/shm/<name>; the name must be unlinked (unlink_name, or the destructor).
+    /// While it has a name the file is locked; names that start with `family` (none, if that is
+    /// empty) and that no living process has locked are removed first: their creators were killed.
     static base::Result<SharedFile> create_shm(const std::string& name, std::string_view family,
                                                std::uint64_t size_bytes);
     static base::Result<SharedFile> open(const std::string& path);

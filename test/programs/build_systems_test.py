@@ -60,9 +60,11 @@ class CMakeTest(ProjectTest):
 class AutotoolsTest(ProjectTest):
     def setUp(self) -> None:
         super().setUp()
-        for name in ("autotools_project/configure.ac", "autotools_project/Makefile.am", "ring.c",
-                     "ring.cpp"):
-            shutil.copy(HERE / name, self.folder)
+        for name in ("configure.ac", "Makefile.am"):
+            shutil.copy(HERE / "autotools_project" / name, self.folder)
+        # Sources of one program tree must differ in more than their suffix.
+        for name in ("ring.c", "ring.cpp"):
+            shutil.copy(HERE / name, self.folder / f"in_{name.replace('ring.', '')}_{name}")
 
     def test_project(self) -> None:
         self.output("autoreconf", "--install")

@@ -44,8 +44,7 @@ CALL(alltoallw, MPI_Alltoallw(a->out, a->out_counts, a->out_places, a->out_types
                               a->in_counts, a->in_places, a->in_types, a->comm))
 CALL(ialltoallw, MPI_Ialltoallw(a->out, a->out_counts, a->out_places, a->out_types, a->in,
                                 a->in_counts, a->in_places, a->in_types, a->comm, request))
-CALL(reduce_scatter,
-     MPI_Reduce_scatter(a->out, a->in, a->in_counts, a->in_type, MPI_SUM, a->comm))
+CALL(reduce_scatter, MPI_Reduce_scatter(a->out, a->in, a->in_counts, a->in_type, MPI_SUM, a->comm))
 CALL(ireduce_scatter,
      MPI_Ireduce_scatter(a->out, a->in, a->in_counts, a->in_type, MPI_SUM, a->comm, request))
 
@@ -116,8 +115,8 @@ static struct arguments make_good(struct lists* l, int root)
         l->places[i] = i;
         l->types[i] = l->wrong_types[i] = MPI_INT;
     }
-    return (struct arguments){l->out, l->counts, l->places, MPI_INT, l->types, l->in,
-                              l->counts, l->places, MPI_INT, l->types, root, MPI_COMM_WORLD};
+    return (struct arguments){l->out,    l->counts, l->places, MPI_INT,  l->types, l->in,
+                              l->counts, l->places, MPI_INT,   l->types, root,     MPI_COMM_WORLD};
 }
 
 static void count_rows(struct check* t, struct lists* l)
