@@ -157,6 +157,10 @@ base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
                                  !heap.value()->can_be_opened_by_path();
     if (choice == NodeHeapChoice::automatic && (!heap || is_out_of_reach)) {
         options.kind = memory::HeapKind::shm;
+        if (is_out_of_reach) {
+            // It lies where the other one is to lie.
+            heap.value().reset();
+        }
         if (auto in_shm = memory::NodeHeap::create(options); in_shm || is_out_of_reach) {
             return in_shm;
         }

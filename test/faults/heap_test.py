@@ -70,6 +70,13 @@ class WayTest(HeapTest):
         self.assert_refused(self.plain(2, program, HEADWAY_NODE_HEAP="socket"),
                             "MPI_Init", "HEADWAY_NODE_HEAP", "Headway's own mpiexec")
 
+    def test_guarded_processes_do_without_proc(self):
+        """Others cannot look into /proc of a process that cannot be dumped (root can, but the rank
+        does not count on it)."""
+        program = self.build(HERE / "where.c")
+        self.assert_mapped(self.plain(2, program, "guarded"), 2, "/dev/shm/")
+        self.assert_mapped(self.mpiexec(2, program, "guarded"), 2, "/memfd:")
+
     def test_ranks_alone_take_any_way(self):
         program = self.build(HERE / "where.c")
         for way in WAYS:

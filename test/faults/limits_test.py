@@ -120,6 +120,26 @@ class VersionTest(JobTest):
         self.assertEqual(len(re.findall(r"Headway \d+\.\d+\.\d+", line)), 2, line)
 
 
+class SettingTest(JobTest):
+    def test_unknown_names(self):
+        """Said once, by rank 0, with the nearest name; the program runs."""
+        outcome = self.mpiexec(3, self.build(HERE / "where.c"), HEADWAY_EAGER_LIMT="4K",
+                               HEADWAY_NODEHEAP="shm")
+        self.assert_ok(outcome)
+        lines = outcome.sentences()
+        self.assertEqual(len(lines), 2, str(outcome))
+        for wrong, right in (("HEADWAY_EAGER_LIMT", "HEADWAY_EAGER_LIMIT"),
+                             ("HEADWAY_NODEHEAP", "HEADWAY_NODE_HEAP")):
+            self.assertTrue(any(wrong in line and right in line for line in lines), str(outcome))
+
+    def test_wrong_values(self):
+        for name, value in (("NODE_HEAP", "disk"), ("CHECK", "all"), ("DEVICE_MEMORY", "yes")):
+            with self.subTest(name):
+                outcome = self.mpiexec(2, self.build(HERE / "where.c"),
+                                       **{f"HEADWAY_{name}": value})
+                self.assert_refused(outcome, "MPI_Init", f"HEADWAY_{name}", value)
+
+
 class GarbageTest(JobTest):
     def test_descriptors_nobody_asked_for(self):
         """Ranks that send descriptors with and without a command do not shake the launcher."""
