@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// where [guarded]: prints what the node heap is mapped from, after each rank has heard from its left
-// neighbour. Guarded, the system keeps other processes out of it.
+// where [guarded]: prints what the node heap is mapped from, after each rank has heard from its
+// left neighbour. Guarded, the system keeps other processes out of it.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
