@@ -59,11 +59,11 @@ ssize_t write_without_signal(int descriptor, std::string_view bytes)
     return count;
 }
 
-ssize_t send_some(int descriptor, std::string_view bytes, int beside)
+ssize_t send_some(int connection, std::string_view bytes, int beside)
 {
-    const ssize_t count = send_with_descriptor(descriptor, bytes, beside);
+    const ssize_t count = send_with_descriptor(connection, bytes, beside);
     if (count < 0 && errno == ENOTSOCK) {
-        return write_without_signal(descriptor, bytes);
+        return write_without_signal(connection, bytes);
     }
     return count;
 }

@@ -87,7 +87,8 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     // Peers may have sent since the node was joined; the frames wait in their lanes.
     (void)state.ownership.enter();
     phase = Phase::running;
-    device_memory_.emplace(watch_of(process_.knobs().device_memory));
+    device_memory_ =
+        std::make_unique<platform::DeviceMemory>(watch_of(process_.knobs().device_memory));
     if (device_memory_->is_needed()) {
         plain_address_min = std::numeric_limits<std::uintptr_t>::max();
     }

@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/driver.hpp"
@@ -85,7 +84,7 @@ class Rank : public RankAccess {
     KeyvalTable keyvals_;
     Info environment_info_;
     int universe_size_ = 0;
-    std::optional<platform::DeviceMemory> device_memory_;
+    std::unique_ptr<platform::DeviceMemory> device_memory_;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;
