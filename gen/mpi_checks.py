@@ -182,7 +182,7 @@ class Checks:
         if arg.count is None or arg.datatype is None:
             raise SpecError(f"{self.function.name}: buffer {arg.name} has no count or datatype")
         size = f", {self.comm_size()}" if self.by_name[arg.count].is_array else ""
-        condition = f"!is_buffer({arg.name}, {self.amount(arg.count)}, {arg.datatype}{size})"
+        condition = f"!is_buffer(call, {arg.name}, {self.amount(arg.count)}, {arg.datatype}{size})"
         if arg.in_place is not None:
             condition = f"!({self.in_place(arg)}) && {condition}"
         return self.refuse(condition, f'refuse_buffer(call, "{arg.name}", {arg.name})')

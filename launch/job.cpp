@@ -44,7 +44,7 @@ Job::~Job()
         }
         close_pmi(*rank);
     }
-    for (const int descriptor : {signals_, poll_}) {
+    for (const int descriptor : {signals_, poll_, shared_descriptor_}) {
         if (descriptor >= 0) {
             ::close(descriptor);
         }

@@ -91,6 +91,7 @@ class Job {
     void update_destinations();
     void read_pmi(std::size_t rank);
     void write_pmi();
+    void keep_descriptor(std::size_t rank, int descriptor);
     void close_pmi(Rank& rank);
     void judge_pmi_event(std::size_t rank, const PmiEvent& event);
     void say(const std::string& sentence);
@@ -130,6 +131,7 @@ class Job {
     int user_signal_ = 0;  ///< the last deadly signal that was forwarded
     int poll_ = -1;
     int signals_ = -1;
+    int shared_descriptor_ = -1;  ///< of the ranks: handed in by one, handed out to the others
     sigset_t signals_before_{};
     rlimit descriptors_before_{};
     bool is_out_watched_ = false;

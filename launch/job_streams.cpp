@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "boot/descriptor_message.hpp"
 #include "job.hpp"
 
 namespace headway::launch {
@@ -104,7 +104,11 @@ void Job::read_pmi(std::size_t rank)
     Rank& source = *ranks_[rank];
     std::array<char, 8192> chunk;
     while (source.pmi >= 0) {
-        const ssize_t count = ::recv(source.pmi, chunk.data(), chunk.size(), MSG_DONTWAIT);
+        int beside = -1;
+        const ssize_t count = boot::receive_with_descriptor(source.pmi, chunk, &beside);
+        if (beside >= 0) {
+            keep_descriptor(rank, beside);
+        }
         if (count > 0) {
             judge_pmi_event(
                 rank, server_->receive(rank, {chunk.data(), static_cast<std::size_t>(count)}));
@@ -124,20 +128,33 @@ void Job::write_pmi()
 {
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
         Rank& rank = *ranks_[index];
-        std::string& outbox = server_->outbox(index);
+        const std::string& outbox = server_->outbox(index);
         while (rank.pmi >= 0 && !outbox.empty()) {
+            const auto offset = server_->descriptor_offset(index);
+            const bool is_next = offset == 0U;
+            const std::size_t bytes = is_next ? outbox.size() : offset.value_or(outbox.size());
             const ssize_t count =
-                ::send(rank.pmi, outbox.data(), outbox.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+                boot::send_with_descriptor(rank.pmi, std::string_view(outbox).substr(0, bytes),
+                                           is_next ? shared_descriptor_ : -1);
             if (count <= 0) {
                 break;
             }
-            outbox.erase(0, static_cast<std::size_t>(count));
+            server_->take_sent(index, static_cast<std::size_t>(count));
         }
         const bool needs_room = rank.pmi >= 0 && !outbox.empty();
         if (needs_room != rank.awaits_pmi_room && rank.pmi >= 0) {
             watch(rank.pmi, EPOLLIN | (needs_room ? EPOLLOUT : 0U), Source::pmi, index);
         }
         rank.awaits_pmi_room = needs_room;
+    }
+}
+
+void Job::keep_descriptor(std::size_t rank, int descriptor)
+{
+    if (server_->offer_descriptor(rank)) {
+        shared_descriptor_ = descriptor;
+    } else {
+        ::close(descriptor);
     }
 }
 

@@ -94,8 +94,9 @@ void kill_all_of(const std::string& job)
     sigset_t all;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    // Whoever reads mpiexec's output must see its end when mpiexec has gone.
-    for (const int stream : {0, 1, 2}) {
+    // Whoever reads mpiexec's output must see its end when mpiexec has gone. Standard error has
+    // one more sentence to carry.
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) {
         ::close(stream);
     }
     char word = 0;
@@ -106,6 +107,11 @@ void kill_all_of(const std::string& job)
     if (count == 0) {
         kill_all_of(job);
         remove_shared_memory(job);
+        constexpr std::string_view sentence =
+            "headway mpiexec: mpiexec was killed; its ranks were ended and their shared memory was "
+            "removed\n";
+        [[maybe_unused]] const ssize_t written =
+            ::write(STDERR_FILENO, sentence.data(), sentence.size());
     }
     ::_exit(0);
 }

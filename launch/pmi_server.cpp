@@ -45,6 +45,8 @@ const PmiServer::Command PmiServer::commands[] = {
     {"publish_name", &PmiServer::publish},
     {"unpublish_name", &PmiServer::unpublish},
     {"lookup_name", &PmiServer::look_up},
+    {"headway_share", &PmiServer::share_descriptor},
+    {"headway_take", &PmiServer::give_descriptor},
     {"create_kvs", &PmiServer::refuse_spaces},
     {"destroy_kvs", &PmiServer::refuse_spaces},
 };
@@ -133,7 +135,9 @@ void PmiServer::init(Client& client, const boot::Pmi1Line& line)
         return;
     }
     client.is_inside = true;
-    client.outbox += "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+    // The last field is ours: other servers do not send it, other clients do not look for it.
+    client.outbox +=
+        "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0 headway_descriptor=1\n";
 }
 
 void PmiServer::get_maxes(Client& client, const boot::Pmi1Line&)
@@ -242,6 +246,45 @@ void PmiServer::look_up(Client& client, const boot::Pmi1Line& line)
     client.outbox += entry == published_.end()
                          ? "cmd=lookup_result info=no rc=-1 msg=service_not_found\n"
                          : "cmd=lookup_result info=ok rc=0 port=" + entry->second + "\n";
+}
+
+void PmiServer::take_sent(std::size_t process, std::size_t bytes)
+{
+    Client& client = clients_[process];
+    client.outbox.erase(0, bytes);
+    if (client.descriptor_offset && *client.descriptor_offset < bytes) {
+        client.descriptor_offset.reset();
+    } else if (client.descriptor_offset) {
+        *client.descriptor_offset -= bytes;
+    }
+}
+
+bool PmiServer::offer_descriptor(std::size_t process)
+{
+    if (descriptor_source_) {
+        return false;
+    }
+    descriptor_source_ = process;
+    return true;
+}
+
+void PmiServer::share_descriptor(Client& client, const boot::Pmi1Line&)
+{
+    const auto process = static_cast<std::size_t>(&client - clients_.data());
+    const bool is_taken = descriptor_source_ == process && !is_descriptor_shared_;
+    is_descriptor_shared_ = is_descriptor_shared_ || is_taken;
+    client.outbox += is_taken ? "cmd=headway_share_result rc=0\n"
+                              : "cmd=headway_share_result rc=-1 msg=no_descriptor_came\n";
+}
+
+void PmiServer::give_descriptor(Client& client, const boot::Pmi1Line&)
+{
+    if (!is_descriptor_shared_ || client.descriptor_offset) {
+        client.outbox += "cmd=headway_take_result rc=-1 msg=no_descriptor_is_shared\n";
+        return;
+    }
+    client.descriptor_offset = client.outbox.size();
+    client.outbox += "cmd=headway_take_result rc=0\n";
 }
 
 void PmiServer::refuse_spaces(Client& client, const boot::Pmi1Line& line)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,18 @@ class PmiServer {
 
     /// Takes bytes of `process`. After an event other than none its further bytes are ignored.
     PmiEvent receive(std::size_t process, std::string_view bytes);
-    /// Bytes to be sent to `process`; the caller removes what it has sent.
-    std::string& outbox(std::size_t process) { return clients_[process].outbox; }
+    /// Bytes to be sent to `process`; the caller removes what it has sent by take_sent().
+    const std::string& outbox(std::size_t process) const { return clients_[process].outbox; }
+    void take_sent(std::size_t process, std::size_t bytes);
+
+    /// The caller has taken a descriptor in from `process`: its bytes of the same receipt come
+    /// next. False: nobody wants it (one a job is kept).
+    bool offer_descriptor(std::size_t process);
+    /// How many bytes of the outbox go before the one that the kept descriptor goes with.
+    std::optional<std::size_t> descriptor_offset(std::size_t process) const
+    {
+        return clients_[process].descriptor_offset;
+    }
 
     /// The process has begun and not (yet) left in good order.
     bool is_inside(std::size_t process) const { return clients_[process].is_inside; }
@@ -48,6 +59,7 @@ class PmiServer {
         bool is_waiting = false;
         bool is_in_block = false;  ///< between `mcmd=` and `endcmd`
         bool is_silenced = false;
+        std::optional<std::size_t> descriptor_offset;
     };
     using Names = std::map<std::string, std::string, std::less<>>;
     using Handler = void (PmiServer::*)(Client& client, const boot::Pmi1Line& line);
@@ -68,6 +80,8 @@ class PmiServer {
     void publish(Client& client, const boot::Pmi1Line& line);
     void unpublish(Client& client, const boot::Pmi1Line& line);
     void look_up(Client& client, const boot::Pmi1Line& line);
+    void share_descriptor(Client& client, const boot::Pmi1Line& line);
+    void give_descriptor(Client& client, const boot::Pmi1Line& line);
     void refuse_spaces(Client& client, const boot::Pmi1Line& line);
 
     std::string job_;
@@ -77,6 +91,9 @@ class PmiServer {
     Names dictionary_;
     std::size_t dictionary_bytes_ = 0;
     Names published_;
+    /// Who handed in the descriptor that the caller keeps, and whether that was confirmed.
+    std::optional<std::size_t> descriptor_source_;
+    bool is_descriptor_shared_ = false;
 };
 
 }  // namespace headway::launch

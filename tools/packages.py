@@ -22,6 +22,8 @@ DEBIAN = {
     "model": ["spin"],
     "clang": ["clang-19", "libclang-rt-19-dev"],
     "debuggers": ["gdb", "valgrind"],
+    "autotools": ["autoconf", "automake", "make"],
+    "programs": ["libblas-dev", "make", "perl"],
 }
 # The checks: pinned, so that they say the same everywhere.
 PYTHON_TOOLS = ["clang-format==23.1.3", "ruff==0.17.5", "mypy==2.4.1"]

@@ -85,9 +85,12 @@ int Call::raise_unsupported(object::Communicator* source)
 
 void Call::refuse_phase() noexcept
 {
-    const char* const text = object::current_phase() == object::Phase::finalized
+    const object::Phase phase = object::current_phase();
+    const char* const text = phase == object::Phase::forked ? object::forked_text
+                             : phase == object::Phase::finalized
                                  ? "called after MPI_Finalize; move the call before it"
-                                 : "called before MPI_Init; call MPI_Init or MPI_Init_thread first";
+                                 : "called before MPI_Init; call MPI_Init or "
+                                   "MPI_Init_thread first";
     end_job(MPI_ERR_OTHER, make_sentence(rank_, name(), text, nullptr));
 }
 

@@ -34,6 +34,11 @@ int refuse_handle(Call& call, const char* name, Handle given, const char* what, 
                                 explain(call, bits, object::HandleTraits<Handle>::null_bits)));
 }
 
+bool is_address(const void* buffer) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(buffer) > 1;
+}
+
 }  // namespace
 
 bool has_elements(const object::CountArray& counts, int size) noexcept
@@ -46,18 +51,28 @@ bool has_elements(const object::CountArray& counts, int size) noexcept
     return false;
 }
 
-bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatype datatype,
-               int size) noexcept
+bool is_unusual_buffer(const Call& call, const void* buffer, MPI_Count count,
+                       MPI_Datatype datatype) noexcept
 {
-    return is_buffer(buffer, 1, datatype) ||
-           is_buffer(buffer, has_elements(counts, size) ? 1 : 0, datatype);
+    if (is_address(buffer)) {
+        return count == 0 || object::device_driver_of(call.rank(), buffer) == nullptr;
+    }
+    return buffer != MPI_IN_PLACE &&
+           (count == 0 || !object::is_predefined(object::bits_of(datatype)));
 }
 
-bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
-               int size) noexcept
+bool is_buffer(const Call& call, const void* buffer, const object::CountArray& counts,
+               MPI_Datatype datatype, int size) noexcept
+{
+    return is_buffer(call, buffer, 1, datatype) ||
+           is_buffer(call, buffer, has_elements(counts, size) ? 1 : 0, datatype);
+}
+
+bool is_buffer(const Call& call, const void* buffer, const object::CountArray& counts,
+               const MPI_Datatype datatypes[], int size) noexcept
 {
     for (int index = 0; index < size; ++index) {
-        if (!is_buffer(buffer, counts[static_cast<std::size_t>(index)], datatypes[index])) {
+        if (!is_buffer(call, buffer, counts[static_cast<std::size_t>(index)], datatypes[index])) {
             return false;
         }
     }
@@ -133,6 +148,14 @@ int refuse_info(Call& call, const char* name, MPI_Info given)
 
 int refuse_buffer(Call& call, const char* name, const void* given)
 {
+    if (is_address(given)) {
+        const char* const driver = object::device_driver_of(call.rank(), given);
+        return call.raise(call.fail(
+            MPI_ERR_BUFFER,
+            "argument %s (%p) is memory of a GPU (%s), which this version of Headway cannot reach; "
+            "copy it to memory of the host and give that",
+            name, given, driver != nullptr ? driver : "a driver"));
+    }
     return call.raise(call.fail(
         MPI_ERR_BUFFER,
         given == MPI_IN_PLACE

@@ -77,25 +77,27 @@ inline bool is_info(const Call& call, MPI_Info info) noexcept
            find_any_time<object::Info>(call, info) != nullptr;
 }
 
+/// The slow half of is_buffer().
+bool is_unusual_buffer(const Call& call, const void* buffer, MPI_Count count,
+                       MPI_Datatype datatype) noexcept;
+
 /// A null buffer is an address only for derived datatypes, which may hold absolute ones
-/// (MPI_BOTTOM is null); MPI_IN_PLACE is no address.
-inline bool is_buffer(const void* buffer, MPI_Count count, MPI_Datatype datatype) noexcept
+/// (MPI_BOTTOM is null); MPI_IN_PLACE is no address; memory of a device cannot be reached.
+inline bool is_buffer(const Call& call, const void* buffer, MPI_Count count,
+                      MPI_Datatype datatype) noexcept
 {
-    if (reinterpret_cast<std::uintptr_t>(buffer) > 1) [[likely]] {
-        return true;
-    }
-    return buffer != MPI_IN_PLACE &&
-           (count == 0 || !object::is_predefined(object::bits_of(datatype)));
+    return reinterpret_cast<std::uintptr_t>(buffer) >= call.rank().plain_address_min ||
+           is_unusual_buffer(call, buffer, count, datatype);
 }
 
 /// At least one block of a v-form is not empty. Requires a block for each of `size` ranks.
 bool has_elements(const object::CountArray& counts, int size) noexcept;
 
 /// The same for the buffers of v-forms, whose blocks have one datatype, or one each.
-bool is_buffer(const void* buffer, const object::CountArray& counts, MPI_Datatype datatype,
-               int size) noexcept;
-bool is_buffer(const void* buffer, const object::CountArray& counts, const MPI_Datatype datatypes[],
-               int size) noexcept;
+bool is_buffer(const Call& call, const void* buffer, const object::CountArray& counts,
+               MPI_Datatype datatype, int size) noexcept;
+bool is_buffer(const Call& call, const void* buffer, const object::CountArray& counts,
+               const MPI_Datatype datatypes[], int size) noexcept;
 
 /// Where it holds, count and datatype of that buffer are not looked at.
 inline bool is_in_place(const void* buffer) noexcept

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "abi/call_order.hpp"
 #include "abi_calls.hpp"
 #include "object/packed.hpp"
 #include "object/request.hpp"
@@ -176,6 +177,9 @@ void set_receive_vector(CollectiveCall& collective, void* buffer, MPI_Count coun
 int run(Call& call, Communicator& comm, CollectiveCall collective, MPI_Request* request)
 {
     object::Rank& rank = rank_of(call);
+    if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     engine::Op* op = object::start_collective(rank, comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "abi/any_time.hpp"
+#include "abi/call_order.hpp"
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
@@ -95,6 +96,9 @@ int copy_attributes(Call& call, Communicator& from, Communicator& to)
 
 int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm)
 {
+    if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     const auto context = object::agree_for_all(rank_of(call), comm);
     if (!context) {
         return fail_for_memory(call);
@@ -119,6 +123,9 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
 int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm,
                     MPI_Request* request)
 {
+    if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     NewCommunicator made(call, comm, 0, comm.members());
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
@@ -180,6 +187,9 @@ std::vector<int> split_members(const std::vector<SplitOffer>& offers, int color)
 
 int split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
 {
+    if (const int error = check_order(call, *comm); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     Rank& rank = rank_of(call);
     const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};
     std::vector<SplitOffer> offers(static_cast<std::size_t>(comm->size()));
@@ -229,6 +239,9 @@ std::optional<int> color_of_type(int split_type, const object::Info& info)
 
 int free_communicator(Call& call, Communicator* comm_object, MPI_Comm* comm)
 {
+    if (const int error = check_order(call, *comm_object); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     AttributeSet& attributes = comm_object->attributes();
     if (const int code = object::delete_attributes(attributes, *comm); code != MPI_SUCCESS) {
         return call.fail(code,
@@ -283,6 +296,9 @@ int Comm_idup_with_info(Call& call, Communicator* comm, MPI_Info info, MPI_Comm*
 int Comm_create(Call& call, Communicator* comm, object::Group* group, MPI_Comm* newcomm)
 {
     if (const int error = check_members(call, *comm, *group); error != MPI_SUCCESS) {
+        return error;
+    }
+    if (const int error = check_order(call, *comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
     const auto context = object::agree_for_part(rank_of(call), *comm, *group);

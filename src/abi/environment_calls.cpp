@@ -6,6 +6,7 @@
 #include <string>
 
 #include "abi/any_time.hpp"
+#include "abi/call_order.hpp"
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/startup.hpp"
@@ -20,6 +21,9 @@ constexpr std::size_t allocation_alignment = 64;
 int start(Call& call, int thread_level)
 {
     const object::RankAccess* rank = call.rank_or_null();
+    if (object::current_phase() == object::Phase::forked) {
+        return call.fail(MPI_ERR_OTHER, "%s", object::forked_text);
+    }
     if (rank != nullptr && rank->phase == object::Phase::running) {
         return call.fail(MPI_ERR_OTHER, "MPI has been initialized before; call it once");
     }
@@ -70,6 +74,9 @@ int Finalize(Call& call)
                          "the delete callback of an attribute of MPI_COMM_SELF answered %d; "
                          "MPI goes on",
                          code);
+    }
+    if (const int error = check_order(call, *rank.world); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
     }
     object::finalize(rank);
     return MPI_SUCCESS;

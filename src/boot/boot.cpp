@@ -88,6 +88,17 @@ std::string foreign_launcher()
 
 }  // namespace
 
+base::Outcome Boot::share_descriptor(int /*descriptor*/)
+{
+    return base::Failure{"the launcher (" + std::string(launcher()) +
+                         ") cannot hand over descriptors; start the job with Headway's mpiexec"};
+}
+
+base::Result<int> Boot::take_descriptor()
+{
+    return base::Failure{share_descriptor(-1).sentence()};
+}
+
 base::Result<std::unique_ptr<Boot>> open_boot()
 {
     if (is_set("PMI_FD") || is_set("PMI_PORT")) {

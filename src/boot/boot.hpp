@@ -42,6 +42,15 @@ class Boot {
     /// Failure for a key that nobody has put.
     virtual base::Result<std::string> get(std::string_view key) = 0;
 
+    /// The launcher can hand an open descriptor from one process to all others.
+    virtual bool can_share_descriptor() const noexcept { return false; }
+    /// Hands a duplicate of `descriptor` to the launcher, which keeps it for who takes it; one a
+    /// job. Requires can_share_descriptor(), as the next.
+    virtual base::Outcome share_descriptor(int descriptor);
+    /// After a fence: a duplicate of the shared descriptor, for the caller to close. Closed on
+    /// exec.
+    virtual base::Result<int> take_descriptor();
+
     /// Tells the launcher that this process leaves in good order; nothing else may be called then.
     virtual base::Outcome finalize() = 0;
     /// Ends the whole job with `code`; the launcher says so to the user. Returns only when there is

@@ -124,7 +124,7 @@ base::Result<int> connect_to_port(const std::string& port, std::chrono::millisec
     return descriptor;
 }
 
-base::Result<int> take_descriptor(const Pmi1Address& address, std::chrono::milliseconds patience)
+base::Result<int> open_descriptor(const Pmi1Address& address, std::chrono::milliseconds patience)
 {
     if (!address.port.empty()) {
         return connect_to_port(address.port, patience);
@@ -132,8 +132,9 @@ base::Result<int> take_descriptor(const Pmi1Address& address, std::chrono::milli
     if (::fcntl(address.descriptor, F_GETFD) < 0) {
         return base::Failure{"PMI_FD names descriptor " + std::to_string(address.descriptor) +
                              ", which is not open: something between the launcher and this "
-                             "program has closed it; start the program directly under mpiexec, or "
-                             "unset PMI_FD to run it alone"};
+                             "program has closed it, or it was started by a rank with a copy of "
+                             "that rank's first environment; start the program directly under "
+                             "mpiexec, or unset PMI_FD to run it alone"};
     }
     return address.descriptor;
 }
@@ -150,7 +151,7 @@ Pmi1Boot::Pmi1Boot(int descriptor, const Pmi1Address& address, std::chrono::mill
 base::Result<std::unique_ptr<Boot>> Pmi1Boot::open(const Pmi1Address& address,
                                                    std::chrono::milliseconds patience)
 {
-    const auto descriptor = take_descriptor(address, patience);
+    const auto descriptor = open_descriptor(address, patience);
     if (!descriptor) {
         return base::Failure{descriptor.sentence()};
     }
@@ -204,6 +205,7 @@ base::Outcome Pmi1Boot::greet()
     if (!init) {
         return to_outcome(init);
     }
+    shares_descriptors_ = init.value().find_int("headway_descriptor") == 1;
     auto maxes = connection_.request("cmd=get_maxes", "maxes");
     if (!maxes) {
         return to_outcome(maxes);
@@ -296,6 +298,28 @@ base::Result<std::string> Pmi1Boot::get(std::string_view key)
         return base::Failure{"the launcher answered without a value for " + quote_bytes(key)};
     }
     return std::string(*value);
+}
+
+base::Outcome Pmi1Boot::share_descriptor(int descriptor)
+{
+    if (auto sent = connection_.send("cmd=headway_share", descriptor); !sent) {
+        return sent;
+    }
+    return to_outcome(connection_.receive_answer("cmd=headway_share", "headway_share_result"));
+}
+
+base::Result<int> Pmi1Boot::take_descriptor()
+{
+    if (auto answer = connection_.request("cmd=headway_take", "headway_take_result"); !answer) {
+        return base::Failure{answer.sentence()};
+    }
+    const int descriptor = connection_.release_descriptor();
+    if (descriptor < 0) {
+        return base::Failure{
+            "the launcher's descriptor did not arrive: this process has no room for another open "
+            "file; raise the limit (ulimit -n)"};
+    }
+    return descriptor;
 }
 
 base::Outcome Pmi1Boot::finalize()

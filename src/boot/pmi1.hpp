@@ -36,6 +36,9 @@ class Pmi1Boot final : public Boot {
     base::Outcome put(std::string_view key, std::string_view value) override;
     base::Outcome fence() override;
     base::Result<std::string> get(std::string_view key) override;
+    bool can_share_descriptor() const noexcept override { return shares_descriptors_; }
+    base::Outcome share_descriptor(int descriptor) override;
+    base::Result<int> take_descriptor() override;
     base::Outcome finalize() override;
     void abort(int code, std::string_view sentence) override;
 
@@ -49,6 +52,7 @@ class Pmi1Boot final : public Boot {
     std::string kvs_name_;
     std::string headway_job_;
     bool is_ours_ = false;
+    bool shares_descriptors_ = false;
     std::size_t key_length_max_ = 0;
     std::size_t value_length_max_ = 0;
 };

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+
+#include "boot/descriptor_message.hpp"
 
 namespace headway::boot {
 namespace {
@@ -58,12 +59,11 @@ ssize_t write_without_signal(int descriptor, std::string_view bytes)
     return count;
 }
 
-ssize_t send_some(int descriptor, std::string_view bytes)
+ssize_t send_some(int connection, std::string_view bytes, int beside)
 {
-    const ssize_t count =
-        ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count = send_with_descriptor(connection, bytes, beside);
     if (count < 0 && errno == ENOTSOCK) {
-        return write_without_signal(descriptor, bytes);
+        return write_without_signal(connection, bytes);
     }
     return count;
 }
@@ -95,6 +95,9 @@ void Pmi1Connection::close()
         ::close(descriptor_);
         descriptor_ = -1;
     }
+    if (received_descriptor_ >= 0) {
+        ::close(release_descriptor());
+    }
 }
 
 base::Outcome Pmi1Connection::await(short events, Clock::time_point deadline) const
@@ -122,15 +125,16 @@ base::Outcome Pmi1Connection::await(short events, Clock::time_point deadline) co
     }
 }
 
-base::Outcome Pmi1Connection::send(std::string_view line)
+base::Outcome Pmi1Connection::send(std::string_view line, int descriptor)
 {
     const auto deadline = Clock::now() + patience_;
     std::string bytes(line);
     bytes += '\n';
     std::string_view rest = bytes;
     while (!rest.empty()) {
-        const ssize_t count = send_some(descriptor_, rest);
+        const ssize_t count = send_some(descriptor_, rest, descriptor);
         if (count > 0) {
+            descriptor = -1;
             rest.remove_prefix(static_cast<std::size_t>(count));
         } else if (count < 0 && (errno == EPIPE || errno == ECONNRESET)) {
             return gone();
@@ -146,7 +150,17 @@ base::Outcome Pmi1Connection::send(std::string_view line)
 base::Outcome Pmi1Connection::receive_bytes()
 {
     std::array<char, 4096> chunk;
-    const ssize_t count = ::read(descriptor_, chunk.data(), chunk.size());
+    int beside = -1;
+    ssize_t count = receive_with_descriptor(descriptor_, chunk, &beside);
+    if (count < 0 && errno == ENOTSOCK) {
+        count = ::read(descriptor_, chunk.data(), chunk.size());
+    }
+    if (beside >= 0) {
+        const int before = std::exchange(received_descriptor_, beside);
+        if (before >= 0) {
+            ::close(before);
+        }
+    }
     if (count == 0 || (count < 0 && errno == ECONNRESET)) {
         return gone();
     }
@@ -205,6 +219,12 @@ base::Result<Pmi1Line> Pmi1Connection::request(std::string_view line, std::strin
     if (auto sent = send(line); !sent) {
         return base::Failure{sent.sentence()};
     }
+    return receive_answer(line, answer);
+}
+
+base::Result<Pmi1Line> Pmi1Connection::receive_answer(std::string_view line,
+                                                      std::string_view answer)
+{
     auto received = receive(answer, Wait::server);
     if (received && received.value().find("rc") && received.value().find_int("rc") != 0) {
         return base::Failure{"the launcher refused " + quote_bytes(line) + " with " +

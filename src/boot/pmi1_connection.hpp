@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
 #include "boot/pmi1_line.hpp"
@@ -27,12 +28,18 @@ class Pmi1Connection {
     Pmi1Connection& operator=(const Pmi1Connection&) = delete;
     ~Pmi1Connection();
 
-    /// Sends one line; `line` is without its newline.
-    base::Outcome send(std::string_view line);
+    /// Sends one line, and beside it a descriptor if that is not negative; `line` is without its
+    /// newline.
+    base::Outcome send(std::string_view line, int descriptor = -1);
     /// Receives one line that must carry `command`. Its views hold until the next call.
     base::Result<Pmi1Line> receive(std::string_view command, Wait wait);
-    /// Both in one, for answers the server owes at once; a field `rc` other than 0 is a Failure.
+    /// Receives the answer to `line`, which the server owes at once; a field `rc` other than 0 is a
+    /// Failure.
+    base::Result<Pmi1Line> receive_answer(std::string_view line, std::string_view answer);
+    /// Both in one.
     base::Result<Pmi1Line> request(std::string_view line, std::string_view answer);
+    /// The last descriptor that came beside received bytes, now the caller's; -1: none.
+    int release_descriptor() noexcept { return std::exchange(received_descriptor_, -1); }
 
     /// Waits until the server closes the stream or `limit` has passed, dropping what it sends.
     void await_end(std::chrono::milliseconds limit);
@@ -46,6 +53,7 @@ class Pmi1Connection {
     base::Outcome receive_line(Wait wait);
 
     int descriptor_;
+    int received_descriptor_ = -1;
     std::chrono::milliseconds patience_;
     std::string pending_;  ///< received, not yet taken
     std::string line_;     ///< the line the last result of receive() points into

@@ -51,9 +51,13 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t granule) noe
 }  // namespace
 
 struct NodeHeap::Header {
-    // Written by the creator before the path is published, read by all.
+    static constexpr std::size_t version_bytes = 112;
+
+    // Written by the creator before the path is published, read by all. The first three have the
+    // same place in all versions.
     std::uint64_t magic;
     std::uint64_t version_hash;
+    char version[version_bytes];  ///< for messages; cut where it is longer
     std::uint64_t address;
     std::uint64_t size_bytes;
     std::uint32_t rank_count;
@@ -144,7 +148,7 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     const std::string name(options.name);
     auto file = options.kind == HeapKind::memfd
                     ? platform::SharedFile::create_memfd(name, size_bytes)
-                    : platform::SharedFile::create_shm(name, size_bytes);
+                    : platform::SharedFile::create_shm(name, options.family, size_bytes);
     if (!file) {
         return base::Failure{file.sentence()};
     }
@@ -154,7 +158,7 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
         !platform::commit_range(file.value().fd(), 0, start_bytes)) {
         return base::Failure{
             "/dev/shm is full; free some of it, give the container more "
-            "(docker: --shm-size), or use the kind memfd"};
+            "(docker: --shm-size), or leave HEADWAY_NODE_HEAP unset to do without it"};
     }
     auto mapping = platform::Mapping::map_at(file.value(), address);
     if (!mapping) {
@@ -169,6 +173,7 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& opti
     head->rank_count = options.rank_count;
     head->kind = options.kind;
     head->version_hash = Header::hash(options.version);
+    options.version.copy(head->version, sizeof head->version);
     head->runs.open(base, reinterpret_cast<UnitInfo*>(base + table_offset),
                     static_cast<std::uint32_t>(first_unit), static_cast<std::uint32_t>(unit_count));
     head->magic = heap_magic;
@@ -184,31 +189,56 @@ base::Result<std::unique_ptr<NodeHeap>> NodeHeap::attach(const std::string& path
     if (!file) {
         return base::Failure{file.sentence()};
     }
-    if (file.value().size_bytes() < unit_bytes) {
-        return base::Failure{path +
-                             " is not the shared memory of a node; the launcher's data are "
-                             "damaged"};
+    return attach_file(std::move(file.value()), address, version);
+}
+
+base::Result<std::unique_ptr<NodeHeap>> NodeHeap::attach_descriptor(int fd, std::uintptr_t address,
+                                                                    std::string_view version)
+{
+    auto file = platform::SharedFile::adopt(fd, "the descriptor " + std::to_string(fd));
+    if (!file) {
+        return base::Failure{file.sentence()};
     }
-    auto mapping = platform::Mapping::map_at(file.value(), address);
+    return attach_file(std::move(file.value()), address, version);
+}
+
+base::Result<std::unique_ptr<NodeHeap>> NodeHeap::attach_file(platform::SharedFile file,
+                                                              std::uintptr_t address,
+                                                              std::string_view version)
+{
+    const std::string no_heap =
+        file.path() + " is not the shared memory of a node; the launcher's data are damaged";
+    if (file.size_bytes() < unit_bytes) {
+        return base::Failure{no_heap};
+    }
+    auto mapping = platform::Mapping::map_at(file, address);
     if (!mapping) {
         return base::Failure{mapping.sentence()};
     }
-    std::unique_ptr<NodeHeap> heap(
-        new NodeHeap(std::move(file.value()), std::move(mapping.value())));
+    std::unique_ptr<NodeHeap> heap(new NodeHeap(std::move(file), std::move(mapping.value())));
     const Header* const head = heap->header();
-    if (head->magic != heap_magic || head->address != address ||
-        head->size_bytes != heap->size_bytes()) {
-        return base::Failure{path +
-                             " is not the shared memory of a node; the launcher's data are "
-                             "damaged"};
+    if (head->magic != heap_magic) {
+        return base::Failure{no_heap};
     }
     if (head->version_hash != Header::hash(version)) {
-        return base::Failure{
-            "the ranks of this node use different versions of the library; set "
-            "the library path to one of them for all ranks"};
+        const std::string theirs(head->version, ::strnlen(head->version, sizeof head->version));
+        return base::Failure{"this rank runs with the library '" + std::string(version) +
+                             "', the rank that made the shared memory of the node with another "
+                             "build, '" +
+                             theirs +
+                             "'; set the library path (LD_LIBRARY_PATH) to one of them for all "
+                             "ranks"};
+    }
+    if (head->address != address || head->size_bytes != heap->size_bytes()) {
+        return base::Failure{no_heap};
     }
     heap->make_allocators();
     return heap;
+}
+
+HeapKind NodeHeap::kind() const noexcept
+{
+    return header()->kind;
 }
 
 void NodeHeap::announce_ready() noexcept

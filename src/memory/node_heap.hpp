@@ -16,7 +16,7 @@
 namespace headway::memory {
 
 enum class HeapKind : std::uint8_t {
-    memfd,  ///< anonymous; other processes need to open /proc/<pid>/fd of the creator
+    memfd,  ///< anonymous; others open /proc/<pid>/fd of the creator, or get its descriptor
     shm,    ///< a file in /dev/shm, which may be small or full: memory is reserved before use
 };
 
@@ -27,6 +27,7 @@ struct HeapOptions {
     unsigned candidate = 0;        ///< index of the address, from candidate_mask() of all processes
     std::string_view version;      ///< of the library; attach() refuses another one
     std::string_view name;         ///< unique on the machine (job and node), used for the file
+    std::string_view family;       ///< how the names of all heaps begin; see create_shm()
 };
 
 struct HeapStatistics {
@@ -66,8 +67,17 @@ class NodeHeap {
     NodeHeap(const NodeHeap&) = delete;
     NodeHeap& operator=(const NodeHeap&) = delete;
 
+    /// The same for one that came as an open descriptor, which the heap owns from now on.
+    static base::Result<std::unique_ptr<NodeHeap>> attach_descriptor(int fd, std::uintptr_t address,
+                                                                     std::string_view version);
+
     /// What the others give to attach().
     const std::string& path() const noexcept { return file_.path(); }
+    HeapKind kind() const noexcept;
+    /// Its file: what another process gives to attach_descriptor(), once it has a duplicate.
+    int fd() const noexcept { return file_.fd(); }
+    /// Whether attach() of other processes can be expected to work.
+    bool can_be_opened_by_path() const noexcept { return file_.can_be_opened_by_path(); }
     /// After all have attached: nothing stays in /dev/shm, whoever dies. Idempotent.
     void unlink_name() noexcept { file_.unlink_name(); }
 
@@ -107,6 +117,10 @@ class NodeHeap {
 
   private:
     struct Header;
+
+    static base::Result<std::unique_ptr<NodeHeap>> attach_file(platform::SharedFile file,
+                                                               std::uintptr_t address,
+                                                               std::string_view version);
 
     NodeHeap(platform::SharedFile file, platform::Mapping mapping) noexcept;
     Header* header() const noexcept;

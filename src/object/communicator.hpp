@@ -57,6 +57,8 @@ class Communicator {
     const Info& hints() const noexcept { return hints_; }
     /// Takes those that Headway knows, if their values make sense; others stay as they are.
     void take_hints(const Info& given);
+    /// Number of the next collective call, from 1 on, where somebody counts them.
+    std::uint64_t count_collective() noexcept { return ++collectives_; }
     /// True while operations that were started here have not been completed.
     bool is_in_use() const noexcept { return references_ > 1; }
 
@@ -85,6 +87,7 @@ class Communicator {
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
     int references_ = 1;
+    std::uint64_t collectives_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;
     std::string name_;
     AttributeSet attributes_;

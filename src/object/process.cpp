@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "object/call_order.hpp"
 #include "object/collective.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
@@ -18,7 +19,10 @@ namespace headway::object {
 namespace {
 
 constexpr std::string_view heap_key = "headway-heap";
+/// Stands in the place of a path: the launcher has the heap's descriptor.
+constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
+constexpr unsigned call_order_root = 1;
 /// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
 /// launchers that do not look.
 constexpr std::int64_t patience_ns = 120'000'000'000;
@@ -126,8 +130,16 @@ base::Outcome Process::join_node()
     return meet_all();
 }
 
-base::Outcome Process::create_heap()
+base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
 {
+    using config::NodeHeapChoice;
+    const NodeHeapChoice choice = knobs_.node_heap;
+    const bool is_shared = boot_->process_count() > 1;
+    if (choice == NodeHeapChoice::socket && is_shared && !boot_->can_share_descriptor()) {
+        return base::Failure{
+            "HEADWAY_NODE_HEAP is 'socket', which only Headway's own mpiexec can do; start the job "
+            "with it, or set HEADWAY_NODE_HEAP=auto"};
+    }
     memory::HeapOptions options;
     options.size_bytes = knobs_.heap_size;
     options.rank_count = static_cast<std::uint32_t>(rank_count());
@@ -136,15 +148,46 @@ base::Outcome Process::create_heap()
         "headway-" +
         (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
     options.name = name;
-    options.kind = knobs_.node_heap == config::NodeHeapChoice::shm ? memory::HeapKind::shm
-                                                                   : memory::HeapKind::memfd;
+    options.family = "headway-";
+    options.kind = choice == NodeHeapChoice::shm ? memory::HeapKind::shm : memory::HeapKind::memfd;
     const std::uint32_t free_addresses = memory::NodeHeap::candidate_mask(options.size_bytes);
     options.candidate = static_cast<unsigned>(std::countr_zero(free_addresses));
     auto heap = memory::NodeHeap::create(options);
-    if (!heap && knobs_.node_heap == config::NodeHeapChoice::automatic) {
+    const bool is_out_of_reach = heap && is_shared && !boot_->can_share_descriptor() &&
+                                 !heap.value()->can_be_opened_by_path();
+    if (choice == NodeHeapChoice::automatic && (!heap || is_out_of_reach)) {
         options.kind = memory::HeapKind::shm;
-        heap = memory::NodeHeap::create(options);
+        if (is_out_of_reach) {
+            // It lies where the other one is to lie.
+            heap.value().reset();
+        }
+        if (auto in_shm = memory::NodeHeap::create(options); in_shm || is_out_of_reach) {
+            return in_shm;
+        }
     }
+    return heap;
+}
+
+base::Result<std::string> Process::hand_out(const memory::NodeHeap& heap)
+{
+    using config::NodeHeapChoice;
+    const NodeHeapChoice choice = knobs_.node_heap;
+    const bool may_share = choice == NodeHeapChoice::automatic || choice == NodeHeapChoice::socket;
+    if (may_share && boot_->can_share_descriptor() && heap.kind() == memory::HeapKind::memfd) {
+        const auto shared = boot_->share_descriptor(heap.fd());
+        if (shared) {
+            return std::string(by_socket);
+        }
+        if (choice == NodeHeapChoice::socket) {
+            return base::Failure{shared.sentence()};
+        }
+    }
+    return heap.path();
+}
+
+base::Outcome Process::create_heap()
+{
+    auto heap = make_heap();
     if (!heap) {
         return base::Failure{heap.sentence()};
     }
@@ -155,13 +198,25 @@ base::Outcome Process::create_heap()
             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
     directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
-    directory->rank_count = options.rank_count;
+    directory->rank_count = static_cast<std::uint32_t>(rank_count());
     heap.value()->set_root(directory_root, directory);
+    if (knobs_.check == config::CheckChoice::collectives) {
+        auto* const order = heap.value()->for_rank(0).make<CallOrder>();
+        if (order == nullptr) {
+            return base::Failure{
+                "the node heap is too small for HEADWAY_CHECK=collectives; raise "
+                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+        }
+        heap.value()->set_root(call_order_root, order);
+    }
     heap.value()->announce_ready();
     if (boot_->process_count() > 1) {
+        const auto way = hand_out(*heap.value());
+        if (!way) {
+            return base::Failure{way.sentence()};
+        }
         const std::string value = platform::host_name() + ";" +
-                                  std::to_string(heap.value()->address()) + ";" +
-                                  heap.value()->path();
+                                  std::to_string(heap.value()->address()) + ";" + way.value();
         if (auto put = boot_->put(heap_key, value); !put) {
             return put;
         }
@@ -192,7 +247,7 @@ base::Outcome Process::attach_heap()
     }
     const auto address = static_cast<std::uintptr_t>(
         std::strtoull(value.substr(first + 1, second - first - 1).c_str(), nullptr, 10));
-    auto heap = memory::NodeHeap::attach(value.substr(second + 1), address, library_version);
+    auto heap = take_heap(value.substr(second + 1), address);
     if (!heap) {
         return base::Failure{heap.sentence()};
     }
@@ -200,6 +255,19 @@ base::Outcome Process::attach_heap()
         return base::Failure{"rank 0 did not set up the node heap in time; did it die at start?"};
     }
     return make_node(std::move(heap.value()));
+}
+
+base::Result<std::unique_ptr<memory::NodeHeap>> Process::take_heap(const std::string& way,
+                                                                   std::uintptr_t address)
+{
+    if (way != by_socket) {
+        return memory::NodeHeap::attach(way, address, library_version);
+    }
+    const auto descriptor = boot_->take_descriptor();
+    if (!descriptor) {
+        return base::Failure{descriptor.sentence()};
+    }
+    return memory::NodeHeap::attach_descriptor(descriptor.value(), address, library_version);
 }
 
 base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
@@ -210,6 +278,12 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
         return base::Failure{
             "the node heap belongs to a job of another size; end left-over jobs "
             "and start again"};
+    }
+    call_order_ = static_cast<CallOrder*>(heap->root(call_order_root));
+    if (call_order_ == nullptr && knobs_.check == config::CheckChoice::collectives) {
+        return base::Failure{
+            "HEADWAY_CHECK=collectives is set for this rank but not for rank 0; set it for all "
+            "ranks"};
     }
     node_ = std::make_unique<engine::Node>(
         std::move(heap), *directory, static_cast<std::uint32_t>(boot_->process_index()), knobs_);

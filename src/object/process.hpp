@@ -17,6 +17,8 @@
 
 namespace headway::object {
 
+class CallOrder;
+
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
 /// node for a team of threads. Owns the connection to the launcher and the mapped node heap.
 ///
@@ -39,6 +41,9 @@ class Process {
     HandleTable& handles() noexcept { return *process_handles(); }
     const config::Knobs& knobs() const noexcept { return knobs_; }
 
+    /// Null: nobody compares collective calls.
+    CallOrder* call_order() const noexcept { return call_order_; }
+
     int first_rank() const noexcept { return boot_->process_index() * ranks_here_; }
     int rank_count() const noexcept { return boot_->process_count() * ranks_here_; }
     int ranks_here() const noexcept { return ranks_here_; }
@@ -52,7 +57,12 @@ class Process {
 
     base::Outcome check_one_node();
     base::Outcome create_heap();
+    base::Result<std::unique_ptr<memory::NodeHeap>> make_heap();
+    /// How the other processes get at the heap: a word of the launcher's dictionary.
+    base::Result<std::string> hand_out(const memory::NodeHeap& heap);
     base::Outcome attach_heap();
+    base::Result<std::unique_ptr<memory::NodeHeap>> take_heap(const std::string& way,
+                                                              std::uintptr_t address);
     base::Outcome make_node(std::unique_ptr<memory::NodeHeap> heap);
     base::Outcome meet_all();
 
@@ -60,6 +70,7 @@ class Process {
     int ranks_here_;
     config::Knobs knobs_;
     std::unique_ptr<engine::Node> node_;
+    CallOrder* call_order_ = nullptr;
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/rank.hpp"
 
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -21,6 +22,19 @@ constexpr unsigned leader_shift = 13;
 constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
+
+platform::DeviceMemory::Watch watch_of(config::DeviceMemoryChoice choice)
+{
+    using platform::DeviceMemory;
+    switch (choice) {
+        case config::DeviceMemoryChoice::off:
+            return DeviceMemory::Watch::off;
+        case config::DeviceMemoryChoice::watch:
+            return DeviceMemory::Watch::always;
+        default:
+            return DeviceMemory::Watch::if_likely;
+    }
+}
 
 const char* name_of_level(int thread_level)
 {
@@ -73,6 +87,11 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     }
     door_.open(*driver_);
     phase = Phase::running;
+    device_memory_ =
+        std::make_unique<platform::DeviceMemory>(watch_of(process_.knobs().device_memory));
+    if (device_memory_->is_needed()) {
+        plain_address_min = std::numeric_limits<std::uintptr_t>::max();
+    }
     describe_environment();
     return make_predefined();
 }
@@ -140,6 +159,12 @@ void Rank::close()
     self = nullptr;
     world = nullptr;
     driver_->destroy_op(done_op_);
+}
+
+const char* device_driver_of(RankAccess& access, const void* address) noexcept
+{
+    platform::DeviceMemory& devices = as_rank(access).device_memory();
+    return devices.is_needed() ? devices.driver_of(address) : nullptr;
 }
 
 std::uint32_t Rank::acquire_context()

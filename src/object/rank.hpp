@@ -12,6 +12,7 @@
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
+#include "platform/device_memory.hpp"
 #include "platform/process.hpp"
 
 namespace headway::object {
@@ -54,6 +55,9 @@ class Rank : public RankAccess {
     /// Ops whose requests were freed and that need their owner at the end; see free_request.
     std::vector<engine::Op*>& orphans() noexcept { return orphans_; }
 
+    /// Asked about buffers below plain_address_min. Requires that the rank is open.
+    platform::DeviceMemory& device_memory() noexcept { return *device_memory_; }
+
     /// A context id for a communicator that this rank leads; 0: too many are alive.
     std::uint32_t acquire_context();
     void release_context(std::uint32_t context);
@@ -80,6 +84,7 @@ class Rank : public RankAccess {
     KeyvalTable keyvals_;
     Info environment_info_;
     int universe_size_ = 0;
+    std::unique_ptr<platform::DeviceMemory> device_memory_;
     std::uint32_t contexts_made_ = 0;
     std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;

@@ -14,7 +14,17 @@ class Communicator;
 class Group;
 struct AnyTimePart;
 
-enum class Phase : std::uint8_t { before_init, running, finalized };
+enum class Phase : std::uint8_t {
+    before_init,
+    running,
+    finalized,
+    forked,  ///< in a child that a process with ranks made by fork()
+};
+
+/// Why calls fail in the last phase.
+inline constexpr char forked_text[] =
+    "called in a child process that a rank made by fork(); MPI belongs to the rank alone: call MPI "
+    "there, or let the child run another program (exec)";
 
 /// The largest tag (attribute MPI_TAG_UB).
 inline constexpr int tag_upper_bound = std::numeric_limits<int>::max();
@@ -27,6 +37,9 @@ struct RankAccess {
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
     engine::Door* door = nullptr;
+    /// Buffers from this address on need no look: those below are null or MPI_IN_PLACE. The top of
+    /// the addresses where memory of a device has to be told from others.
+    std::uintptr_t plain_address_min = 2;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };
@@ -44,6 +57,10 @@ AnyTimePart& any_time_part(RankAccess* rank);
 
 /// The process's table; null where there are no addresses for it.
 HandleTable* current_handles() noexcept;
+
+/// The driver of a device ("CUDA") whose memory lies at `address`; null: memory of the host, or
+/// nobody looks.
+const char* device_driver_of(RankAccess& rank, const void* address) noexcept;
 
 /// Ends the job with exit status `code`. The sentence was printed. `rank` may be null.
 [[noreturn]] void abort_job(RankAccess* rank, int code) noexcept;

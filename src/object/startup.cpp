@@ -13,6 +13,7 @@
 #include "object/process.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
+#include "platform/fork.hpp"
 #include "platform/process.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -23,6 +24,19 @@ namespace {
 /// The process that MPI_Init made: it stays after MPI_Finalize, so that late calls can be told
 /// what is wrong. One a program run; everything else hangs off it.
 std::atomic<Process*> own_process{nullptr};
+
+// Set in the child of a fork, before it has a second thread; relaxed for that reason.
+std::atomic<bool> is_forked_child{false};
+
+/// A child that a rank makes by fork() is no rank: whatever it does, and however it ends, concerns
+/// the parent's job in nothing.
+void leave_job_to_parent()
+{
+    platform::set_current_rank(nullptr);
+    platform::set_only_rank(nullptr);
+    own_process.store(nullptr, std::memory_order_relaxed);
+    is_forked_child.store(true, std::memory_order_relaxed);
+}
 
 /// The sentence has been printed by this rank: the launcher need not repeat it.
 void end_job(int code, std::string_view /*sentence*/)
@@ -36,6 +50,13 @@ void end_job(int code, std::string_view /*sentence*/)
 [[noreturn]] void refuse_start(const std::string& sentence, int rank)
 {
     platform::fatal(rank, "MPI_Init: " + sentence);
+}
+
+void guard_against_forks()
+{
+    if (!platform::tell_forked_children(&leave_job_to_parent)) {
+        refuse_start("the system has no memory left", -1);
+    }
 }
 
 Process& open_process()
@@ -56,6 +77,7 @@ Process& open_process()
     if (const auto joined = made->join_node(); !joined) {
         refuse_start(joined.sentence(), index);
     }
+    guard_against_forks();
     return *made;
 }
 
@@ -127,6 +149,7 @@ int run_team(int ranks, int (*body)(void*), void* argument)
     if (const auto joined = process.join_node(); !joined) {
         refuse_start(joined.sentence(), -1);
     }
+    guard_against_forks();
     std::atomic<int> failed{0};
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(ranks));
@@ -153,6 +176,9 @@ RankAccess* current_rank() noexcept
 
 Phase current_phase() noexcept
 {
+    if (is_forked_child.load(std::memory_order_relaxed)) {
+        return Phase::forked;
+    }
     const RankAccess* rank = current_rank();
     return rank != nullptr ? rank->phase : Phase::before_init;
 }

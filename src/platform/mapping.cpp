@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/mapping.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +21,13 @@ namespace {
 std::string reason()
 {
     return std::strerror(errno);
+}
+
+/// What to do about a file that could not be opened, by errno.
+std::string cure_of_open(const char* otherwise)
+{
+    const bool is_limit = errno == EMFILE || errno == ENFILE;
+    return is_limit ? "raise the limit on open files (ulimit -n)" : otherwise;
 }
 
 std::string in_hex(std::uintptr_t address)
@@ -45,6 +55,44 @@ void* map_exactly_at(std::uintptr_t address, std::uint64_t size_bytes, int prote
         return MAP_FAILED;
     }
     return got;
+}
+
+constexpr const char* shm_folder = "/dev/shm/";
+
+/// Whether a file still has a name.
+bool is_linked(int fd) noexcept
+{
+    struct stat info{};
+    return ::fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
+/// Removes a name whose creator has gone: nobody holds the lock of the file.
+void remove_if_left_behind(const std::string& path) noexcept
+{
+    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    struct stat info{};
+    if (::fstat(fd, &info) == 0 && info.st_uid == ::geteuid() &&
+        ::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_linked(fd)) {
+        ::unlink(path.c_str());
+    }
+    ::close(fd);
+}
+
+void remove_left_behind(std::string_view family)
+{
+    DIR* const folder = ::opendir(shm_folder);
+    if (folder == nullptr) {
+        return;
+    }
+    while (const dirent* entry = ::readdir(folder)) {
+        if (std::string_view(entry->d_name).starts_with(family)) {
+            remove_if_left_behind(std::string(shm_folder) + entry->d_name);
+        }
+    }
+    ::closedir(folder);
 }
 
 }  // namespace
@@ -81,6 +129,12 @@ void SharedFile::unlink_name() noexcept
     }
 }
 
+bool SharedFile::can_be_opened_by_path() const noexcept
+{
+    return has_name_ ||
+           (::access(path_.c_str(), R_OK | W_OK) == 0 && ::prctl(PR_GET_DUMPABLE) == 1);
+}
+
 base::Outcome SharedFile::resize(std::uint64_t size_bytes)
 {
     rlimit limit{};
@@ -104,8 +158,9 @@ base::Result<SharedFile> SharedFile::create_memfd(const std::string& name, std::
     SharedFile file;
     file.fd_ = ::memfd_create(name.c_str(), MFD_CLOEXEC);
     if (file.fd_ < 0) {
-        return base::Failure{"the system gives no anonymous shared memory (memfd_create: " +
-                             reason() + "); use the kind shm instead"};
+        return base::Failure{
+            "the system gives no anonymous shared memory (memfd_create: " + reason() + "); " +
+            cure_of_open("set HEADWAY_NODE_HEAP=shm to use /dev/shm instead")};
     }
     file.path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file.fd_);
     if (auto resized = file.resize(size_bytes); !resized) {
@@ -114,16 +169,34 @@ base::Result<SharedFile> SharedFile::create_memfd(const std::string& name, std::
     return file;
 }
 
-base::Result<SharedFile> SharedFile::create_shm(const std::string& name, std::uint64_t size_bytes)
+/// False with errno: there is no file.
+bool SharedFile::create_locked()
 {
-    SharedFile file;
-    file.path_ = "/dev/shm/" + name;
-    file.fd_ = ::open(file.path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file.fd_ < 0) {
-        return base::Failure{"the shared memory file " + file.path_ + " cannot be created (" +
-                             reason() + "); make /dev/shm writable, or use the kind memfd"};
+    // Between open and flock the file looks left behind; who finds it so removes its name.
+    do {
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+        fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    } while (fd_ >= 0 && ::flock(fd_, LOCK_EX) == 0 && !is_linked(fd_));
+    has_name_ = fd_ >= 0;
+    return has_name_;
+}
+
+base::Result<SharedFile> SharedFile::create_shm(const std::string& name, std::string_view family,
+                                                std::uint64_t size_bytes)
+{
+    if (!family.empty()) {
+        remove_left_behind(family);
     }
-    file.has_name_ = true;
+    SharedFile file;
+    file.path_ = shm_folder + name;
+    if (!file.create_locked()) {
+        return base::Failure{"the shared memory file " + file.path_ + " cannot be created (" +
+                             reason() + "); " +
+                             cure_of_open("make /dev/shm writable, or leave HEADWAY_NODE_HEAP "
+                                          "unset to do without it")};
+    }
     if (auto resized = file.resize(size_bytes); !resized) {
         return base::Failure{resized.sentence()};
     }
@@ -132,15 +205,25 @@ base::Result<SharedFile> SharedFile::create_shm(const std::string& name, std::ui
 
 base::Result<SharedFile> SharedFile::open(const std::string& path)
 {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        const bool is_shm = path.starts_with(shm_folder);
+        return base::Failure{
+            "the shared memory " + path + " of this node cannot be opened (" + reason() + "); " +
+            cure_of_open(is_shm ? "all ranks must run as one user with one /dev/shm: set "
+                                  "HEADWAY_NODE_HEAP=memfd to do without it"
+                                : "all ranks must run as one user and see one /proc: start the job "
+                                  "with Headway's mpiexec, or set HEADWAY_NODE_HEAP=shm to use "
+                                  "/dev/shm")};
+    }
+    return adopt(fd, path);
+}
+
+base::Result<SharedFile> SharedFile::adopt(int fd, const std::string& path)
+{
     SharedFile file;
     file.path_ = path;
-    file.fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file.fd_ < 0) {
-        return base::Failure{"the shared memory " + path + " of this node cannot be opened (" +
-                             reason() +
-                             "); all ranks of a node must run as one user, in one pid "
-                             "namespace for the kind memfd and with one /dev/shm for the kind shm"};
-    }
+    file.fd_ = fd;
     struct stat info{};
     if (::fstat(file.fd_, &info) != 0 || info.st_size <= 0) {
         return base::Failure{"the shared memory " + path +

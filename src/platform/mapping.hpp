@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -21,8 +22,13 @@ class SharedFile {
     /// Anonymous; others open it as /proc/<pid>/fd/<fd> while this process lives.
     static base::Result<SharedFile> create_memfd(const std::string& name, std::uint64_t size_bytes);
     /// A new file /dev/shm/<name>; the name must be unlinked (unlink_name, or the destructor).
-    static base::Result<SharedFile> create_shm(const std::string& name, std::uint64_t size_bytes);
+    /// While it has a name the file is locked; names that start with `family` (none, if that is
+    /// empty) and that no living process has locked are removed first: their creators were killed.
+    static base::Result<SharedFile> create_shm(const std::string& name, std::string_view family,
+                                               std::uint64_t size_bytes);
     static base::Result<SharedFile> open(const std::string& path);
+    /// One that came as an open descriptor, which it owns from now on; `path` is for messages.
+    static base::Result<SharedFile> adopt(int fd, const std::string& path);
 
     int fd() const noexcept { return fd_; }
     std::uint64_t size_bytes() const noexcept { return size_bytes_; }
@@ -30,8 +36,12 @@ class SharedFile {
     const std::string& path() const noexcept { return path_; }
     /// Removes the name, so that nothing stays behind whoever dies; mappings go on. Idempotent.
     void unlink_name() noexcept;
+    /// Whether others can be expected to open path(): it can be opened from here, and the system
+    /// does not guard what belongs to this process.
+    bool can_be_opened_by_path() const noexcept;
 
   private:
+    bool create_locked();
     base::Outcome resize(std::uint64_t size_bytes);
 
     int fd_ = -1;

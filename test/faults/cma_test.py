@@ -13,9 +13,9 @@ TRAFFIC = ["point_to_point/modes", "point_to_point/outstanding", "point_to_point
 
 class NoCmaTest(JobTest):
     def setUp(self):
-        self.wrapper = self.build(HERE / "no_cma.c", compiler="cc")
+        self.wrapper = self.build(HERE / "without.c", compiler="cc")
         probe = self.build(HERE / "probe_cma.c", compiler="cc")
-        outcome = run([self.wrapper, probe])
+        outcome = run([self.wrapper, "cma", probe])
         if outcome.code == 77:
             self.skipTest("no right to install a seccomp filter")
         self.assertEqual(outcome.code, 0, f"the filter does not hold\n{outcome}")
@@ -25,13 +25,13 @@ class NoCmaTest(JobTest):
             for ranks in (2, 3):
                 with self.subTest(program, ranks=ranks):
                     binary = self.build(MPI_TESTS / f"{program}.c")
-                    self.assert_ok(self.mpiexec(ranks, self.wrapper, binary))
+                    self.assert_ok(self.mpiexec(ranks, self.wrapper, "cma", binary))
 
     def test_one_rank_without(self):
         for program in ("point_to_point/modes", "point_to_point/random_traffic"):
             with self.subTest(program):
                 binary = self.build(MPI_TESTS / f"{program}.c")
-                self.assert_ok(self.mpiexec(1, self.wrapper, binary, ":", "-n", 1, binary))
+                self.assert_ok(self.mpiexec(1, self.wrapper, "cma", binary, ":", "-n", 1, binary))
 
 
 if __name__ == "__main__":

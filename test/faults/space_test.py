@@ -20,12 +20,15 @@ def can_mount():
 class SpaceTest(JobTest):
     programs = ("point_to_point/modes", "point_to_point/outstanding", "collective/bcast")
 
-    def job(self, size, program, fill=":", **environment):
+    def job_after(self, script, program, **environment):
+        """Runs it in a mount namespace of its own, after a script that makes changes there."""
         binary = self.build(MPI_TESTS / f"{program}.c")
-        script = f"{fill}; " + 'exec "$@"'
-        before = ["unshare", "-m", "sh", "-c",
-                  'mount -t tmpfs -o size="$0" tmpfs /dev/shm || exit 99; ' + script, size]
+        before = ["unshare", "-m", "sh", "-c", f"{{ {script}; }} || exit 99; " + 'exec "$@"', "sh"]
         return self.mpiexec(2, binary, before=before, **environment)
+
+    def job(self, size, program, fill=":", **environment):
+        script = f"mount -t tmpfs -o size={size} tmpfs /dev/shm && {{ {fill}; true; }}"
+        return self.job_after(script, program, **environment)
 
     def check(self, outcome):
         self.assertNotEqual(outcome.code, 99, str(outcome))
@@ -47,6 +50,27 @@ class SpaceTest(JobTest):
     def test_full(self):
         fill = "head -c 1048576 /dev/zero > /dev/shm/full 2> /dev/null"
         self.check(self.job("1m", "point_to_point/modes", fill, HEADWAY_NODE_HEAP="shm"))
+
+    def check_without(self, script):
+        """Without a folder to write to: a sentence where it was asked for, else no difference."""
+        program = "point_to_point/modes"
+        self.assert_refused(self.job_after(script, program, HEADWAY_NODE_HEAP="shm"), "rank 0",
+                            "MPI_Init", "make /dev/shm writable", "HEADWAY_NODE_HEAP")
+        for way in ("auto", "socket", "memfd"):
+            with self.subTest(way):
+                self.assert_ok(self.job_after(script, program, HEADWAY_NODE_HEAP=way))
+
+    def test_missing(self):
+        """A /dev with a few devices and nothing else."""
+        self.check_without(
+            "there=$(mktemp -d) && mount -t tmpfs tmpfs $there && "
+            "for each in null zero full urandom; do "
+            "touch $there/$each && mount --bind /dev/$each $there/$each; done && "
+            "mount --rbind $there /dev && ! test -e /dev/shm")
+
+    def test_read_only(self):
+        # Root would not care about permissions.
+        self.check_without("mount -t tmpfs -o ro tmpfs /dev/shm")
 
     def test_full_but_not_used(self):
         fill = "head -c 1048576 /dev/zero > /dev/shm/full 2> /dev/null"

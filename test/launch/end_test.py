@@ -128,7 +128,8 @@ class Leftovers(fixture.LaunchTest):
                            "the watcher to kill what is left")
 
     def test_shared_memory_goes_however_the_job_ends(self) -> None:
-        leave = "echo data > /dev/shm/headway-$HEADWAY_JOB-heap; "
+        # Locked, as a file of a living job is.
+        leave = "exec 9> /dev/shm/headway-$HEADWAY_JOB-heap; flock 9; "
         for end, code in (("true", 0), ("exit 3", 3), ("kill -9 $$", 137)):
             with self.subTest(end=end):
                 self.assertEqual(self.run_job("sh", "-c", leave + end).returncode, code)

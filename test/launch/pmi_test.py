@@ -12,7 +12,7 @@ from pathlib import Path
 
 import fixture
 
-BOOT = ("boot", "pmi1", "pmi1_connection", "pmi1_line", "single")
+BOOT = ("boot", "descriptor_message", "pmi1", "pmi1_connection", "pmi1_line", "single")
 
 
 def find_hydras() -> list[str]:

@@ -63,6 +63,11 @@ HandleTable* current_handles() noexcept
     return test::StandIn::instance().access()->handles;
 }
 
+const char* device_driver_of(RankAccess& /*rank*/, const void* /*address*/) noexcept
+{
+    return nullptr;
+}
+
 void abort_job(RankAccess*, int code) noexcept
 {
     std::_Exit(code);

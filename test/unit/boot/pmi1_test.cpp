@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "boot/descriptor_message.hpp"
+
 namespace headway::boot {
 namespace {
 
@@ -40,6 +42,7 @@ class Line {
     }
 
     int client() const { return ends_[0]; }
+    int server() const { return ends_[1]; }
     void hang_up()
     {
         if (ends_[1] >= 0) {
@@ -150,6 +153,70 @@ TEST(Pmi1, PutsFencesAndGets)
     EXPECT_EQ(heard[4], "cmd=barrier_in");
     EXPECT_EQ(heard[5], "cmd=get kvsname=kvs_1/2 key=k");
     EXPECT_EQ(heard[8], "cmd=finalize");
+}
+
+std::vector<std::string> greetings_that_share()
+{
+    std::vector<std::string> answers = greetings;
+    answers[0].insert(answers[0].size() - 1, " headway_descriptor=1");
+    return answers;
+}
+
+TEST(Pmi1, SharesADescriptorOnlyWithServersThatSaySo)
+{
+    Line line;
+    line.serve(greetings);
+    auto opened = open(line);
+    ASSERT_TRUE(opened);
+    EXPECT_FALSE(opened.value()->can_share_descriptor());
+}
+
+TEST(Pmi1, SharesAndTakesDescriptors)
+{
+    Line line;
+    int pipe_ends[2];
+    ASSERT_EQ(::pipe(pipe_ends), 0);
+    std::thread server([&line] {
+        for (const std::string& answer : greetings_that_share()) {
+            line.hear();
+            line.say(answer);
+        }
+        // What comes with the client's line goes back with the answer to its next one.
+        std::array<char, 200> bytes{};
+        int beside = -1;
+        while (receive_with_descriptor(line.server(), bytes, &beside) < 0) {
+            std::this_thread::yield();
+        }
+        EXPECT_STREQ(bytes.data(), "cmd=headway_share\n");
+        ASSERT_GE(beside, 0);
+        EXPECT_EQ(::fcntl(beside, F_GETFD), FD_CLOEXEC);
+        line.say("cmd=headway_share_result rc=0\n");
+        EXPECT_EQ(line.hear(), "cmd=headway_take");
+        EXPECT_GT(send_with_descriptor(line.server(), "cmd=headway_take_result rc=0\n", beside), 0);
+        ::close(beside);
+        EXPECT_EQ(line.hear(), "cmd=headway_take");
+        line.say("cmd=headway_take_result rc=0\n");
+    });
+    auto opened = open(line);
+    EXPECT_TRUE(opened);
+    Boot& boot = *opened.value();
+    EXPECT_TRUE(boot.can_share_descriptor());
+    EXPECT_TRUE(boot.share_descriptor(pipe_ends[1]));
+    const auto taken = boot.take_descriptor();
+    EXPECT_TRUE(taken);
+    EXPECT_EQ(::fcntl(taken.value(), F_GETFD), FD_CLOEXEC);
+    EXPECT_EQ(::write(taken.value(), "x", 1), 1);
+    char byte = 0;
+    EXPECT_EQ(::read(pipe_ends[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'x');
+    // An answer without one: it found no room in this process.
+    const auto lost = boot.take_descriptor();
+    EXPECT_FALSE(lost);
+    EXPECT_NE(lost.sentence().find("ulimit -n"), std::string::npos) << lost.sentence();
+    server.join();
+    for (const int each : {pipe_ends[0], pipe_ends[1], taken.value()}) {
+        ::close(each);
+    }
 }
 
 TEST(Pmi1, RefusesWhatPmiCannotCarryBeforeItIsSent)

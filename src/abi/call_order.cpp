@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "abi/call_order.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headway::abi {
+namespace {
+
+using object::CallOrder;
+using object::CallSignature;
+using object::CollectiveCall;
+using protocol::coll::Collective;
+
+/// Sizes that all members give in the same order, as one number.
+std::uint64_t hash_of(const std::vector<engine::BlockRange>& blocks)
+{
+    std::uint64_t hash = 0xCBF2'9CE4'8422'2325;
+    for (const engine::BlockRange& block : blocks) {
+        hash = (hash ^ block.count) * 0x100'0000'01B3;
+    }
+    return hash;
+}
+
+std::uint64_t operation_of(const CollectiveCall& collective)
+{
+    // Each rank has an address of its own for a user's operator.
+    constexpr std::uint64_t user_operator = 1U << 16;
+    const bool is_users = collective.keep != nullptr && collective.keep->user != nullptr;
+    return is_users ? user_operator
+                    : static_cast<std::uint64_t>(collective.reduction.op) << 8 |
+                          static_cast<std::uint64_t>(collective.reduction.kind);
+}
+
+bool has_root(Collective kind)
+{
+    return kind == Collective::bcast || kind == Collective::reduce || kind == Collective::gather ||
+           kind == Collective::scatter;
+}
+
+CallSignature signature_of(std::string_view name, const CollectiveCall& collective)
+{
+    CallSignature own(name);
+    const Collective kind = collective.collective;
+    if (has_root(kind)) {
+        own.root = collective.root;
+    }
+    if (kind == Collective::allgatherv) {
+        own.operation = hash_of(collective.receive_blocks);
+        return own;
+    }
+    // Of other v-forms each member knows only its own blocks.
+    if (kind == Collective::barrier || name.ends_with('v') || name.ends_with('w')) {
+        return own;
+    }
+    own.operation = operation_of(collective);
+    if (kind == Collective::reduce_scatter && !collective.send_blocks.empty()) {
+        own.operation ^= hash_of(collective.send_blocks);
+        return own;
+    }
+    own.bytes = static_cast<std::int64_t>(collective.count * collective.element_bytes);
+    return own;
+}
+
+/// Without the `_c` of the wide form: both forms of a call match.
+std::string_view narrow_name(std::string_view name)
+{
+    return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
+}
+
+}  // namespace
+
+int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* collective)
+{
+    if (comm.size() == 1) {
+        return MPI_SUCCESS;
+    }
+    object::Rank& rank = rank_of(call);
+    const std::string_view name = narrow_name(call.name());
+    const CallSignature own =
+        collective != nullptr ? signature_of(name, *collective) : CallSignature(name);
+    CallSignature other;
+    int other_rank = 0;
+    std::uint64_t number = 0;
+    const CallOrder::Answer answer = rank.process().call_order()->compare(
+        rank.driver().allocator(), comm, own, &other, &other_rank, &number);
+    if (answer == CallOrder::Answer::agrees) {
+        return MPI_SUCCESS;
+    }
+    if (answer == CallOrder::Answer::no_memory) {
+        return fail_for_memory(call);
+    }
+    const std::string here = object::describe(own);
+    const std::string there = object::describe(other);
+    return call.fail(MPI_ERR_OTHER,
+                     "collective call %llu on communicator '%.64s' is %s on this rank but %s on "
+                     "rank %d%s; let all members make the same calls in the same order",
+                     static_cast<unsigned long long>(number), comm.name().c_str(), here.c_str(),
+                     there.c_str(), other_rank,
+                     here == there ? ", with other counts, types or another operator" : "");
+}
+
+}  // namespace headway::abi

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What HEADWAY_CHECK=collectives asks of every call that is collective.
+#pragma once
+
+#include "abi/message_calls.hpp"
+#include "object/call_order.hpp"
+#include "object/collective.hpp"
+#include "object/process.hpp"
+
+namespace headway::abi {
+
+/// The slow half of check_order().
+[[gnu::cold]] int compare_order(Call& call, object::Communicator& comm,
+                                const object::CollectiveCall* collective);
+
+/// Fails where another member has made another call of its turn. `collective`: null for calls that
+/// make or free communicators.
+inline int check_order(Call& call, object::Communicator& comm,
+                       const object::CollectiveCall* collective = nullptr)
+{
+    if (rank_of(call).process().call_order() == nullptr) [[likely]] {
+        return MPI_SUCCESS;
+    }
+    return compare_order(call, comm, collective);
+}
+
+}  // namespace headway::abi
