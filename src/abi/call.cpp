@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <string>
 
+#include "engine/observation.hpp"
 #include "object/error_class.hpp"
+#include "object/rank.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::abi {
 
@@ -27,6 +30,30 @@ std::string make_sentence(const object::RankAccess* rank, const char* function, 
 }
 
 }  // namespace
+
+void Call::enter_observed(bool may_adopt) noexcept
+{
+    // Waiting for another thread of the rank is time in the call.
+    begin_ns_ = platform::monotonic_ns();
+    lock();
+    duties_ |= record_duty;
+    engine::Driver& driver = object::as_rank(*rank_).driver();
+    if (may_adopt) {
+        engine::observe_thread(driver, observe::ThreadKind::application);
+    }
+    engine::begin_call(driver, function_index(), begin_ns_);
+}
+
+void Call::do_duties() noexcept
+{
+    if ((duties_ & record_duty) != 0) {
+        engine::end_call(object::as_rank(*rank_).driver(), function_index(),
+                         begin_ns_);
+    }
+    if ((duties_ & unlock_duty) != 0) {
+        rank_->rank_lock->unlock();
+    }
+}
 
 int Call::fail(int error_class, const char* format, ...) noexcept
 {

@@ -2,6 +2,7 @@
 // One call of the application into MPI: who calls, which function, whose error handler.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -37,21 +38,21 @@ class Call {
         if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
             refuse_phase();
         }
-        lock();
+        enter();
     }
 
     /// For functions that may be called before MPI_Init and after MPI_Finalize.
     Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ != nullptr) {
-            lock();
+            enter(false);
         }
     }
 
     ~Call()
     {
-        if (is_locked_) [[unlikely]] {
-            rank_->rank_lock->unlock();
+        if (duties_ != 0) [[unlikely]] {
+            do_duties();
         }
     }
 
@@ -64,6 +65,9 @@ class Call {
     object::RankAccess* rank_or_null() const noexcept { return rank_; }
     /// "MPI_Send".
     const char* name() const noexcept { return function_name(function_); }
+
+    /// Its place in the list of functions, by which traces name it.
+    std::uint16_t function_index() const noexcept { return static_cast<std::uint16_t>(function_); }
 
     /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
     /// initial one).
@@ -105,20 +109,38 @@ class Call {
     [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
     object::ErrorHandler* handler() const noexcept;
 
+    /// `may_adopt`: the calling thread gets a ring if it has none; functions that any thread may
+    /// call at any time are not ordered with the rank's other calls, so they give none.
+    void enter(bool may_adopt = true) noexcept
+    {
+        if (rank_->tracer != nullptr) [[unlikely]] {
+            enter_observed(may_adopt);
+        } else {
+            lock();
+        }
+    }
+    [[gnu::cold]] void enter_observed(bool may_adopt) noexcept;
+
     /// One thread of a rank at a time, where the program asked for MPI_THREAD_MULTIPLE.
     void lock() noexcept
     {
-        is_locked_ = rank_->rank_lock->is_enabled();
+        duties_ = rank_->rank_lock->is_enabled() ? unlock_duty : 0;
         rank_->rank_lock->lock();
     }
+
+    /// What is left to do when the call ends.
+    [[gnu::cold]] void do_duties() noexcept;
+    static constexpr std::uint8_t unlock_duty = 1;
+    static constexpr std::uint8_t record_duty = 2;
 
     static constexpr std::size_t detail_bytes = 384;
 
     Function function_;
     bool has_detail_ = false;
-    bool is_locked_ = false;
+    std::uint8_t duties_ = 0;
     object::RankAccess* rank_;
     object::Communicator* source_ = nullptr;
+    std::int64_t begin_ns_;  ///< set where the record duty is
     /// Meaningful only where has_detail_; left unset so that a call that succeeds never touches it.
     char detail_[detail_bytes];
 };

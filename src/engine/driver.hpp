@@ -20,13 +20,20 @@ namespace headway::engine {
 /// RankLock.
 class Driver {
   public:
-    Driver(Node& node, RankState& rank, RankLock& lock) : node_(node), rank_(rank), lock_(lock) {}
+    Driver(Node& node, RankState& rank, RankLock& lock)
+        : node_(node), rank_(rank), lock_(lock), tracer_(node.tracer.get())
+    {
+    }
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
     Node& node() noexcept { return node_; }
     RankState& rank() noexcept { return rank_; }
     RankLock& lock() noexcept { return lock_; }
+    /// Null: nothing is recorded.
+    observe::Tracer* tracer() noexcept { return tracer_; }
+    /// See stop_observing().
+    void stop_recording() noexcept { tracer_ = nullptr; }
     memory::Allocator& allocator() { return node_.allocator(rank_.rank); }
 
     /// One sweep over everything that can move for this rank; the number of events, 0 if nothing
@@ -82,6 +89,12 @@ class Driver {
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
+    base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
+                               const transport::FrameHeader& header, const void* payload,
+                               std::size_t payload_bytes);
+    base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
+                          const transport::FrameHeader& header, const void* payload,
+                          std::size_t payload_bytes);
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
@@ -91,6 +104,7 @@ class Driver {
     Node& node_;
     RankState& rank_;
     RankLock& lock_;
+    observe::Tracer* tracer_;
 };
 
 }  // namespace headway::engine

@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 
+#include "engine/observation.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 
@@ -148,9 +149,11 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
         if (driver.progress() == 0 && !condition()) {
+            const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             lock.unlock();
             word.park();
             lock.lock();
+            record_sleep(driver, asleep_ns);
             auto& parks = driver.rank().counters.parks;
             // Relaxed: a statistic with one writer.
             parks.store(parks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -168,9 +171,11 @@ void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     RankLock& lock = driver.lock();
     lock.add_sleeper(&slot);
     if (slot.prepare_sleep(sync::Bed::own_slot) && !condition()) {
+        const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();
         (void)slot.sleep();
         lock.lock();
+        record_sleep(driver, asleep_ns);
     }
     (void)slot.end_sleep();
     lock.remove_sleeper(&slot);

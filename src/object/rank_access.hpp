@@ -7,6 +7,7 @@
 
 #include "engine/rank_lock.hpp"
 #include "object/handle_table.hpp"
+#include "observe/tracer.hpp"
 
 namespace headway::object {
 
@@ -27,6 +28,8 @@ struct RankAccess {
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
     engine::RankLock* rank_lock = nullptr;
+    /// Null unless the job is observed.
+    observe::Tracer* tracer = nullptr;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };
