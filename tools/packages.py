@@ -22,6 +22,7 @@ DEBIAN = {
     "model": ["spin"],
     "clang": ["clang-19", "libclang-rt-19-dev"],
     "debuggers": ["gdb", "valgrind"],
+    "browser": ["chromium", "chromium-driver"],
 }
 # The checks: pinned, so that they say the same everywhere.
 PYTHON_TOOLS = ["clang-format==23.1.3", "ruff==0.17.5", "mypy==2.4.1"]

@@ -11,7 +11,7 @@ from tools import tree
 from tools.test_case import Test
 
 # Folders of test/ whose Python files start programs of the stage.
-STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo")
+STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo", "trace")
 # gcc's sanitizers: stop at the first finding; a killed rank must not be taken for a leak.
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",

@@ -203,7 +203,7 @@ def _merge(message: Message, end: Message) -> None:
 
 
 _COLLECTIVE = re.compile(
-    r"MPI_I?(barrier|bcast|reduce|allreduce|gather|scatter|allgather|alltoall|scan|exscan"
+    r"MPI_I?(barrier|bcast|reduce(?!_local)|allreduce|gather|scatter|allgather|alltoall|scan|exscan"
     r"|neighbor_|reduce_scatter|comm_(dup|split|create))", re.IGNORECASE)
 _COMPLETION = re.compile(r"MPI_(Wait|Test|I?M?[Pp]robe|Request_get)")
 _MESSAGE = re.compile(r"MPI_(I?[bsr]?send|I?m?recv|Start|Pready|Parrived)", re.IGNORECASE)

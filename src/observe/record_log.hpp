@@ -2,17 +2,19 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace headway::observe {
 
-/// Records of one writer, the newest `capacity` of them; older ones are written over. Anyone may
+/// Records of one writer in `capacity` places; once they are full, the oldest is written over and
+/// the one after it may be next, so readers see the newest capacity - 1. Anyone may
 /// read at any time, also while the writer goes on or after it has died. The words lie elsewhere
 /// (behind the object, in the node heap), so that their number is chosen at run time.
 ///
 /// A reader takes a record's words and then looks how far the writer is: where the writer may have
-/// begun to write over them, the reader discards what it has.
+/// begun to write over them, the reader discards what it has. Requires: capacity >= 2.
 ///
 /// Thread rule: write() by one thread; the rest by any.
 template <typename Atomics, std::size_t word_count>

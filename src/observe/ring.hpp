@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -73,11 +72,11 @@ class Ring {
         return open_function_.load(std::memory_order_relaxed);
     }
 
-    /// Records that were written over. Any thread.
+    /// Records that were written over, or may be now. Any thread.
     std::uint64_t dropped() const noexcept
     {
         const std::uint64_t written = log_.written();
-        return written > capacity_ ? written - capacity_ : 0;
+        return written >= capacity_ && written != 0 ? written - capacity_ + 1 : 0;
     }
 
     /// Shows every record that is still there, oldest first. Any thread, also while the owner goes
@@ -87,7 +86,7 @@ class Ring {
     {
         const std::uint64_t end = log_.written();
         RecordWords values;
-        for (std::uint64_t index = end - std::min(end, capacity_); index < end; ++index) {
+        for (std::uint64_t index = dropped(); index < end; ++index) {
             if (log_.read(words(), capacity_, index, &values)) {
                 visit(record_of(values));
             }

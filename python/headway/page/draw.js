@@ -106,7 +106,7 @@ class Painter {
     model.rows.forEach((row, index) => {
       const place = this.layout.placed[index];
       const middle = this.y(view, place) + place.height / 2;
-      if (middle < AXIS || middle > this.height) {
+      if (middle < AXIS + 4 || middle > this.height) {
         return;
       }
       const isMain = row.kind === "main";

@@ -57,13 +57,15 @@ function spanAt(spans, moment) {
 
 /** Heights and places of the rows, groups of a rank together. */
 function layOut(rows, ranks) {
-  const main = Math.max(9, Math.min(26, Math.floor(560 / Math.max(1, ranks))));
+  const main = Math.max(9, Math.min(28, Math.floor(560 / Math.max(1, ranks))));
+  // Few ranks leave room for their arrows.
+  const gap = Math.max(3, Math.min(30, Math.round(260 / Math.max(1, ranks))));
   const side = Math.max(6, Math.round(main * 0.55));
   let top = 4;
   let last = -1;
   const mains = new Map();
   const placed = rows.map((row) => {
-    top += row.rank === last ? 2 : Math.max(3, Math.round(main * 0.4));
+    top += row.rank === last ? 2 : (last < 0 ? 8 : gap);
     last = row.rank;
     const height = row.kind === "main" ? main : side;
     const place = { top, height };
@@ -73,7 +75,7 @@ function layOut(rows, ranks) {
     top += height;
     return place;
   });
-  return { placed, mains, height: top + 6 };
+  return { placed, mains, height: top + 10 };
 }
 
 const UNITS = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];

@@ -215,7 +215,7 @@ function fillLegend() {
 
 function shareBar(row) {
   const bar = element("div", { className: "share" });
-  const parts = [["compute", row.compute], ["collective", row.mpi - row.asleep],
+  const parts = [["compute", row.compute], ["message", row.mpi - row.asleep],
     ["other", row.asleep]];
   for (const [kind, time] of parts) {
     const part = element("b");
@@ -249,7 +249,7 @@ function fillSummary() {
 
 document.getElementById("facts").textContent =
   `${model.ranks} ranks, ${formatTime(model.duration)}, ${model.messages.count} messages; ` +
-  `Headway ${model.version}`;
+  model.version;
 document.getElementById("notes").append(
   ...model.notes.map((text) => element("li", { textContent: text })));
 fillLegend();
