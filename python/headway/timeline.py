@@ -16,6 +16,7 @@ The data of a page, JSON in its script element `headway-data`; times are nanosec
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -65,7 +66,7 @@ def _kind(name: str) -> str:
 def compute_spans(thread: Thread) -> list[Span]:
     """Where the thread was between two of its calls."""
     return [Span(before.end, after.begin, COMPUTE)
-            for before, after in zip(thread.calls, thread.calls[1:], strict=False)
+            for before, after in itertools.pairwise(thread.calls)
             if after.begin > before.end]
 
 

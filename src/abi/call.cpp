@@ -47,8 +47,7 @@ void Call::enter_observed(bool may_adopt) noexcept
 void Call::do_duties() noexcept
 {
     if ((duties_ & record_duty) != 0) {
-        engine::end_call(object::as_rank(*rank_).driver(), function_index(),
-                         begin_ns_);
+        engine::end_call(object::as_rank(*rank_).driver(), function_index(), begin_ns_);
     }
     if ((duties_ & unlock_duty) != 0) {
         rank_->rank_lock->unlock();

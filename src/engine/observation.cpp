@@ -110,8 +110,7 @@ void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHea
     }
     add(rank.counters.messages_sent, 1);
     add(rank.counters.bytes_sent, message_bytes);
-    observe::Record event =
-        message_event(observe::EventKind::posted, header, message_bytes);
+    observe::Record event = message_event(observe::EventKind::posted, header, message_bytes);
     event.begin_ns = posted_ns;
     event.rank = rank.rank;
     event.peer = peer;
@@ -121,8 +120,7 @@ void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHea
 void record_received(Driver& driver, const transport::FrameHeader& header,
                      std::uint64_t message_bytes)
 {
-    observe::Record event =
-        message_event(observe::EventKind::received, header, message_bytes);
+    observe::Record event = message_event(observe::EventKind::received, header, message_bytes);
     event.rank = driver.rank().rank;
     driver.tracer()->record(event);
 }

@@ -18,7 +18,7 @@ namespace {
 
 struct CounterRow {
     std::string_view name;
-    std::atomic<std::uint64_t> engine::RankCounters::*counter;
+    std::atomic<std::uint64_t> engine::RankCounters::* counter;
 };
 
 /// Counters as a trace names them.

@@ -7,7 +7,10 @@
 
 #include "engine/rank_lock.hpp"
 #include "object/handle_table.hpp"
-#include "observe/tracer.hpp"
+
+namespace headway::observe {
+class Tracer;
+}
 
 namespace headway::object {
 

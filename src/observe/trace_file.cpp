@@ -34,8 +34,7 @@ std::int64_t origin_of(const JobTrace& job)
     std::int64_t origin = platform::monotonic_ns();
     for (const RankTrace& rank : job.ranks) {
         for (const Ring* ring : rank.rings) {
-            ring->visit(
-                [&](const Record& record) { origin = std::min(origin, record.begin_ns); });
+            ring->visit([&](const Record& record) { origin = std::min(origin, record.begin_ns); });
         }
     }
     return origin;
@@ -109,8 +108,8 @@ class TraceText {
             for (std::uint32_t lane = 0; lane < rank.rings.size(); ++lane) {
                 const std::uint64_t dropped = rank.rings[lane]->dropped();
                 if (dropped != 0) {
-                    text_ << separator << "{\"rank\":" << rank.rank << ",\"thread\":"
-                          << lane_of(*rank.rings[lane], lane, rank.rank)
+                    text_ << separator << "{\"rank\":" << rank.rank
+                          << ",\"thread\":" << lane_of(*rank.rings[lane], lane, rank.rank)
                           << ",\"events\":" << dropped << "}";
                     separator = ",\n";
                 }
@@ -203,8 +202,7 @@ class TraceText {
     void write_message(const Record& record, std::uint32_t lane)
     {
         const bool is_posted = record.kind == EventKind::posted;
-        const char phase =
-            is_posted ? 's' : (record.kind == EventKind::received ? 't' : 'f');
+        const char phase = is_posted ? 's' : (record.kind == EventKind::received ? 't' : 'f');
         const std::uint32_t receiver = is_posted ? record.peer : record.rank;
         begin_event(phase, record.rank, lane);
         text_ << ",\"ts\":";

@@ -91,11 +91,7 @@ inline std::int64_t span_end(Tracer* tracer, SpanKind kind, std::uint32_t rank,
 class Span {
   public:
     Span(Tracer* tracer, SpanKind kind, std::uint32_t rank, std::uint32_t worker) noexcept
-        : tracer_(tracer),
-          begin_ns_(span_begin(tracer)),
-          rank_(rank),
-          worker_(worker),
-          kind_(kind)
+        : tracer_(tracer), begin_ns_(span_begin(tracer)), rank_(rank), worker_(worker), kind_(kind)
     {
     }
     ~Span() { span_end(tracer_, kind_, rank_, worker_, begin_ns_); }

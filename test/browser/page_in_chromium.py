@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `headway report` in Chromium: it draws without errors, also 64 ranks with 10^5 events,
-and wheel, mouse and keys do what the page says. The long job `browser` runs this."""
+"""The page of `headway report` in Chromium: it draws without errors, also 64 ranks with 10^5
+events, and wheel, mouse and keys do what the page says. The long job `browser` runs this."""
 
 import json
 import sys
@@ -14,6 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
 from headway import report, timeline, trace  # noqa: E402
 
+from tools import timeline_picture, tree  # noqa: E402
 from tools.webdriver import Browser  # noqa: E402
 
 VIEW = "const v = headwayTimeline.view; return {from: v.from, to: v.to, messages: v.messages}"
@@ -136,6 +137,14 @@ class Page(unittest.TestCase):
         self.open(1, 2, title="<script>alert(1)</script> @data@")
         self.assertEqual(self.browser.run("return document.querySelector('h1').textContent"),
                          "<script>alert(1)</script> @data@")
+
+
+class DocsPicture(unittest.TestCase):
+    def test_it_can_be_made(self) -> None:
+        self.assertEqual(timeline_picture.main(["--try"]), 0)
+        picture = tree.LOGS / "timeline.png"
+        self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
+        self.assertGreater(picture.stat().st_size, 10_000)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose messages are known: trace_test.py compares its trace with what it must have done.
-// Every rank sends to its right neighbour `rounds` times, each time with another tag: short and long
-// messages in turn, computing between start and completion; then one reduction. The receives of one
-// tag in four are started late, so that messages wait for them. A callback makes a call inside a
-// call. argv: rounds [abort]
+// A program whose messages are known: trace_test.py compares its trace with what it must have
+// done. Every rank sends to its right neighbour `rounds` times, each time with another tag: short
+// and long messages in turn, computing between start and completion; then one reduction. The
+// receives of one tag in four are started late, so that messages wait for them. A callback makes a
+// call inside a call. argv: rounds [abort]
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

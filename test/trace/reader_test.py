@@ -2,6 +2,7 @@
 """headway.trace and headway.timeline on documents made here: work by others, lost events, text
 that is no trace."""
 
+import itertools
 import random
 import tempfile
 import unittest
@@ -149,9 +150,9 @@ class Intervals(unittest.TestCase):
                             for begin in (chance.randrange(50) for _ in range(20))),
                            key=lambda span: span.begin)
             lanes = timeline.split_into_lanes(spans)
-            self.assertEqual(sorted(sum(lanes, []), key=str), sorted(spans, key=str))
+            self.assertEqual(sorted(itertools.chain(*lanes), key=str), sorted(spans, key=str))
             for lane in lanes:
-                for before, after in zip(lane, lane[1:], strict=False):
+                for before, after in itertools.pairwise(lane):
                     self.assertLessEqual(before.end, after.begin)
 
 

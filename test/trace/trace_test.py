@@ -2,6 +2,7 @@
 """HEADWAY_TRACE, HEADWAY_TRACE_RING, HEADWAY_STATS and `headway report`, from the outside: the
 data of the page says what a program did whose messages are known."""
 
+import itertools
 import json
 import os
 import re
@@ -65,7 +66,7 @@ class TraceTest(unittest.TestCase):
         """What holds for every page."""
         for row in data["rows"]:
             spans = spans_of(row["spans"])
-            for before, after in zip(spans, spans[1:], strict=False):
+            for before, after in itertools.pairwise(spans):
                 self.assertLessEqual(before[1], after[0], f"spans overlap in {row['label']}")
             for begin, end, _ in spans:
                 self.assertLessEqual(begin, end)

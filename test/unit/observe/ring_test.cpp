@@ -137,7 +137,9 @@ TEST(Tracer, SpansSayWhoWorkedForWhom)
     Tracer tracer(13, 4);
     OwnRing ring(4);
     tracer.adopt(&*ring);
-    { const Span helping(&tracer, SpanKind::help, 2, 5); }
+    {
+        const Span helping(&tracer, SpanKind::help, 2, 5);
+    }
     const std::int64_t begin_ns = span_begin(&tracer);
     span_end(&tracer, SpanKind::agent, 2, 2, begin_ns);
     std::vector<Record> records;
