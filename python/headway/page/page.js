@@ -25,7 +25,8 @@ function redraw() {
       isWaiting = false;
       painter.draw(view);
       const every = painter.drawn.every;
-      const text = `${formatTime(view.from)} to ${formatTime(view.to)}.`;
+      const shown = [Math.max(0, view.from), Math.min(model.duration, view.to)];
+      const text = `${formatTime(shown[0])} to ${formatTime(shown[1])}.`;
       document.getElementById("window").textContent =
         view.messages && every > 1 ? `${text} One of ${every} messages is drawn.` : text;
       document.documentElement.dataset.state = "drawn";
