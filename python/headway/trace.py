@@ -91,13 +91,13 @@ def read(path: Path) -> Trace:
                          "still running; see its standard error.")
     try:
         return from_document(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise TraceError(f"{path} is no whole trace of Headway ({error!r}); run the program again "
                          "with HEADWAY_TRACE.") from error
 
 
 def from_document(document: dict[str, Any]) -> Trace:
-    """Raises ValueError, KeyError or TypeError where the document is no trace."""
+    """Raises ValueError, LookupError, TypeError or AttributeError where it is no trace."""
     head = document["otherData"]
     if head["format"] != FORMAT:
         raise ValueError(f"its format is {head['format']!r}, not {FORMAT!r}")

@@ -45,10 +45,15 @@ std::uint64_t value(const std::atomic<std::uint64_t>& counter) noexcept
     return counter.load(std::memory_order_relaxed);
 }
 
-observe::RankTrace trace_of(const engine::RankState& rank)
+/// A rank that ended before it came up (null) has nothing to tell.
+observe::RankTrace trace_of(std::uint32_t number, const engine::RankState* state)
 {
     observe::RankTrace trace;
-    trace.rank = rank.rank;
+    trace.rank = number;
+    if (state == nullptr) {
+        return trace;
+    }
+    const engine::RankState& rank = *state;
     // (2) acquire, pairs with (1) of engine/observation.cpp.
     for (const observe::Ring* ring = rank.rings.load(std::memory_order_acquire); ring != nullptr;
          ring = ring->next) {
@@ -75,9 +80,7 @@ void write_trace(Process& process, int rank, std::string_view end)
     job.end = end;
     job.function_name = process.node().tracer->function_name();
     for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
-        if (directory.ranks[i] != nullptr) {
-            job.ranks.push_back(trace_of(*directory.ranks[i]));
-        }
+        job.ranks.push_back(trace_of(i, directory.ranks[i]));
     }
     if (auto written = observe::write_trace_file(process.knobs().trace, job); !written) {
         complain(rank, written.sentence() + ", so the trace is not whole");

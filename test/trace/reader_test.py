@@ -3,6 +3,7 @@
 that is no trace."""
 
 import itertools
+import json
 import random
 import tempfile
 import unittest
@@ -106,7 +107,8 @@ class Reading(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "t.json"
             for text in ("", "{", "[]", "{}", '{"otherData": {"format": "other"}}',
-                         '{"otherData": 3}'):
+                         '{"otherData": 3}',
+                         json.dumps(document([span(7, 0, 1, "MPI_Send")]))):
                 path.write_text(text)
                 with self.assertRaises(trace.TraceError, msg=text) as caught:
                     trace.read(path)

@@ -248,6 +248,19 @@ function fillSummary() {
     .map((cell) => element("td", {}, cell))));
 }
 
+function fillCounters() {
+  const names = [...new Set(model.summary.flatMap((row) => Object.keys(row.counters)))];
+  const rowOf = (cell, texts) => element("tr", {},
+    ...texts.map((textContent) => element(cell, { textContent })));
+  const words = (name) => name.replaceAll("_", " ");
+  const lines = model.summary.map((row) => rowOf("td", [row.rank, ...names.map((name) => {
+    const value = row.counters[name] ?? "";
+    return name.endsWith("_ns") && value !== "" ? formatTime(value) : value;
+  })]));
+  const heads = names.map((name) => words(name.endsWith("_ns") ? name.slice(0, -3) : name));
+  document.getElementById("counters").append(rowOf("th", ["rank", ...heads]), ...lines);
+}
+
 document.getElementById("facts").textContent =
   `${model.ranks} ranks, ${formatTime(model.duration)}, ${model.messages.count} messages; ` +
   model.version;
@@ -255,6 +268,7 @@ document.getElementById("notes").append(
   ...model.notes.map((text) => element("li", { textContent: text })));
 fillLegend();
 fillSummary();
+fillCounters();
 painter.resize();
 window.headwayTimeline = { view, show, drawn: () => painter.drawn };
 redraw();
