@@ -5,9 +5,8 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/observation.hpp"
 #include "object/error_class.hpp"
-#include "object/rank.hpp"
+#include "object/observed_call.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::abi {
@@ -37,17 +36,13 @@ void Call::enter_observed(bool may_adopt) noexcept
     begin_ns_ = platform::monotonic_ns();
     lock();
     duties_ |= record_duty;
-    engine::Driver& driver = object::as_rank(*rank_).driver();
-    if (may_adopt) {
-        engine::observe_thread(driver, observe::ThreadKind::application);
-    }
-    engine::begin_call(driver, function_index(), begin_ns_);
+    object::begin_observed_call(*rank_, function_index(), begin_ns_, may_adopt);
 }
 
 void Call::do_duties() noexcept
 {
     if ((duties_ & record_duty) != 0) {
-        engine::end_call(object::as_rank(*rank_).driver(), function_index(), begin_ns_);
+        object::end_observed_call(*rank_, function_index(), begin_ns_);
     }
     if ((duties_ & unlock_duty) != 0) {
         rank_->rank_lock->unlock();

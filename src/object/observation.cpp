@@ -9,6 +9,7 @@
 #include "engine/observation.hpp"
 #include "engine/wait.hpp"
 #include "object/collective.hpp"
+#include "object/observed_call.hpp"
 #include "object/version.hpp"
 #include "observe/trace_file.hpp"
 
@@ -128,6 +129,21 @@ bool meet_others(Rank& rank)
 }
 
 }  // namespace
+
+void begin_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns,
+                         bool may_adopt) noexcept
+{
+    engine::Driver& driver = as_rank(rank).driver();
+    if (may_adopt) {
+        engine::observe_thread(driver, observe::ThreadKind::application);
+    }
+    engine::begin_call(driver, function, begin_ns);
+}
+
+void end_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns) noexcept
+{
+    engine::end_call(as_rank(rank).driver(), function, begin_ns);
+}
 
 bool prepare_trace(const config::Knobs& knobs)
 {

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "object/observed_call.hpp"
+
 namespace headway::test {
 
 StandIn& StandIn::instance()
@@ -61,6 +63,17 @@ Phase current_phase() noexcept
 HandleTable* current_handles() noexcept
 {
     return test::StandIn::instance().access()->handles;
+}
+
+// Asked of observed ranks only, which the stand-in has none of.
+void begin_observed_call(RankAccess&, std::uint16_t, std::int64_t, bool) noexcept
+{
+    std::abort();
+}
+
+void end_observed_call(RankAccess&, std::uint16_t, std::int64_t) noexcept
+{
+    std::abort();
 }
 
 void abort_job(RankAccess*, int code) noexcept
