@@ -24,6 +24,7 @@ DEBIAN = {
     "debuggers": ["gdb", "valgrind"],
     "autotools": ["autoconf", "automake", "make"],
     "programs": ["libblas-dev", "make", "perl"],
+    "browser": ["chromium", "chromium-driver"],
 }
 # The checks: pinned, so that they say the same everywhere.
 PYTHON_TOOLS = ["clang-format==23.1.3", "ruff==0.17.5", "mypy==2.4.1"]

@@ -36,6 +36,15 @@ class Knobs(unittest.TestCase):
         self.assertIn('{"depth_max", KnobType::bytes, 0U, 1048576U,', header)
         self.assertIn('not_knobs[] = {"HEADWAY_JOB"}', header)
 
+    def test_a_path_is_empty_unless_set(self) -> None:
+        text = ('[[knob]]\nname = "log"\ntype = "path"\ndefault = ""\nabout = "Where."\n'
+                'moved_by = "t"\n')
+        header = knobs.render_header(knobs.read_knobs(text), [])
+        self.assertIn("std::string log;", header)
+        self.assertIn("name of a file | none | Where.", knobs.render_docs(knobs.read_knobs(text)))
+        with self.assertRaises(knobs.BadKnob):
+            knobs.read_knobs(text.replace('default = ""', 'default = "/tmp"'))
+
     def test_the_page_says_what_is_not_built(self) -> None:
         self.assertIn("auto, off, later (not built yet)",
                       knobs.render_docs(knobs.read_knobs(CHOICE)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `headway bench NAME ...`."""
+"""The command `headway`: `headway report TRACE`, `headway bench NAME ...`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from headway import bench
+from headway import bench, report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,6 +20,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     bench.add_arguments(bench_parser)
     bench_parser.set_defaults(main=bench.main)
+    report_parser = commands.add_parser(
+        "report", help="turn a trace (HEADWAY_TRACE) into a page", description=report.__doc__
+    )
+    report.add_arguments(report_parser)
+    report_parser.set_defaults(main=report.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

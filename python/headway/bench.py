@@ -64,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Runs what the command line says; messages for the user go to standard error."""
+    if not (ROOT / "bench").is_dir():
+        print("headway bench: the benches are part of the source tree; run './dev bench' there.",
+              file=sys.stderr)
+        return 2
     if not options.name:
         print("benches:", ", ".join(descriptions.available(ROOT / "bench")))
         return 0

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "object/error_class.hpp"
+#include "object/observed_call.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::abi {
 
@@ -27,6 +29,20 @@ std::string make_sentence(const object::RankAccess* rank, const char* function, 
 }
 
 }  // namespace
+
+void Call::enter_observed(bool may_adopt) noexcept
+{
+    // Waiting for another thread of the rank is time in the call.
+    begin_ns_ = platform::monotonic_ns();
+    rank_->door->enter();
+    is_recorded_ = true;
+    object::begin_observed_call(*rank_, function_index(), begin_ns_, may_adopt);
+}
+
+void Call::end_record() noexcept
+{
+    object::end_observed_call(*rank_, function_index(), begin_ns_);
+}
 
 int Call::fail(int error_class, const char* format, ...) noexcept
 {

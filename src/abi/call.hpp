@@ -2,6 +2,7 @@
 // One call of the application into MPI: who calls, which function, whose error handler.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -44,13 +45,16 @@ class Call {
     Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ != nullptr) {
-            enter();
+            enter(false);
         }
     }
 
     ~Call()
     {
         if (is_inside_) [[likely]] {
+            if (is_recorded_) [[unlikely]] {
+                end_record();
+            }
             rank_->door->leave();
         }
     }
@@ -64,6 +68,9 @@ class Call {
     object::RankAccess* rank_or_null() const noexcept { return rank_; }
     /// "MPI_Send".
     const char* name() const noexcept { return function_name(function_); }
+
+    /// Its place in the list of functions, by which traces name it.
+    std::uint16_t function_index() const noexcept { return static_cast<std::uint16_t>(function_); }
 
     /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
     /// initial one).
@@ -105,19 +112,29 @@ class Call {
     [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
     object::ErrorHandler* handler() const noexcept;
 
-    void enter()
+    /// `may_adopt`: the calling thread gets a ring if it has none; functions that any thread may
+    /// call at any time are not ordered with the rank's other calls, so they give none.
+    void enter(bool may_adopt = true) noexcept
     {
-        rank_->door->enter();
+        if (rank_->tracer != nullptr) [[unlikely]] {
+            enter_observed(may_adopt);
+        } else {
+            rank_->door->enter();
+        }
         is_inside_ = true;
     }
+    [[gnu::cold]] void enter_observed(bool may_adopt) noexcept;
+    [[gnu::cold]] void end_record() noexcept;
 
     static constexpr std::size_t detail_bytes = 384;
 
     Function function_;
     bool has_detail_ = false;
     bool is_inside_ = false;  ///< false also where the rank comes to be in this call
+    bool is_recorded_ = false;
     object::RankAccess* rank_;
     object::Communicator* source_ = nullptr;
+    std::int64_t begin_ns_;  ///< set where the call is recorded
     /// Meaningful only where has_detail_; left unset so that a call that succeeds never touches it.
     char detail_[detail_bytes];
 };

@@ -9,14 +9,26 @@
 #include "abi/call_order.hpp"
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
+#include "engine/observation.hpp"
 #include "object/startup.hpp"
 #include "object/version.hpp"
+#include "platform/cpu.hpp"
 #include "platform/process.hpp"
 
 namespace headway::abi {
 namespace {
 
 constexpr std::size_t allocation_alignment = 64;
+
+/// The call that makes the rank could not be recorded when it began.
+void observe_start(object::Rank& rank, std::uint16_t function, std::int64_t begin_ns)
+{
+    rank.tracer->set_function_names(
+        [](std::uint16_t index) { return function_name(static_cast<Function>(index)); });
+    engine::observe_thread(rank.driver(), observe::ThreadKind::application);
+    engine::begin_call(rank.driver(), function, begin_ns);
+    engine::end_call(rank.driver(), function, begin_ns);
+}
 
 int start(Call& call, int thread_level)
 {
@@ -30,7 +42,11 @@ int start(Call& call, int thread_level)
     if (rank != nullptr && rank->phase == object::Phase::finalized) {
         return call.fail(MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
     }
+    const std::int64_t begin_ns = platform::monotonic_ns();
     object::initialize(thread_level);
+    if (object::RankAccess* made = object::current_rank(); made->tracer != nullptr) {
+        observe_start(object::as_rank(*made), call.function_index(), begin_ns);
+    }
     return MPI_SUCCESS;
 }
 

@@ -108,6 +108,10 @@ base::Outcome store_text(Knobs& knobs, const KnobRow& row, std::string_view text
         return base::Failure{variable_of(row.name) + " is '" + std::string(text) +
                              "', which is not built yet in this version; unset it"};
     }
+    if (row.type == KnobType::path) {
+        row.store_text(knobs, text);
+        return base::Done{};
+    }
     const std::optional<std::uint64_t> value =
         row.type == KnobType::choice ? index_in(row.choices, text) : parse_number(text, row.type);
     if (!value || *value < row.lowest || *value > row.highest) {

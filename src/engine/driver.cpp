@@ -5,6 +5,8 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/graph_engine.hpp"
+#include "engine/observation.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::engine {
 
@@ -119,6 +121,35 @@ bool Driver::open_lane(std::uint32_t peer)
 base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
                               const transport::FrameHeader& header, const void* payload,
                               std::size_t payload_bytes)
+{
+    if (tracer_ != nullptr) [[unlikely]] {
+        return post_observed(peer, kind, header, payload, payload_bytes);
+    }
+    return transmit(peer, kind, header, payload, payload_bytes);
+}
+
+/// In an observed job. The time is taken before the frame can arrive.
+base::Status Driver::post_observed(std::uint32_t peer, transport::FrameKind kind,
+                                   const transport::FrameHeader& header, const void* payload,
+                                   std::size_t payload_bytes)
+{
+    const std::uint64_t message_bytes = node_.messages.bytes_named(kind, payload, payload_bytes);
+    if (message_bytes == no_message) {
+        return transmit(peer, kind, header, payload, payload_bytes);
+    }
+    transport::FrameHeader numbered = header;
+    number_message(*this, peer, &numbered);
+    const std::int64_t posted_ns = platform::monotonic_ns();
+    const base::Status status = transmit(peer, kind, numbered, payload, payload_bytes);
+    if (status == base::Status::done) {
+        record_posted(*this, peer, numbered, message_bytes, posted_ns);
+    }
+    return status;
+}
+
+inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
+                                     const transport::FrameHeader& header, const void* payload,
+                                     std::size_t payload_bytes)
 {
     if (peer == rank_.rank) [[unlikely]] {
         const base::Status kept =

@@ -32,7 +32,8 @@ class Driver {
           rank_(rank),
           lock_(lock),
           role_(role),
-          is_local_(role == Role::owner || rank.process == worker.node().own_process)
+          is_local_(role == Role::owner || rank.process == worker.node().own_process),
+          tracer_(worker.tracer())
     {
     }
     Driver(const Driver&) = delete;
@@ -45,6 +46,14 @@ class Driver {
     bool is_local() const noexcept { return is_local_; }
     RankState& rank() noexcept { return rank_; }
     RankLock& lock() noexcept { return lock_; }
+    /// Null: nothing is recorded.
+    observe::Tracer* tracer() noexcept { return tracer_; }
+    /// See stop_observing().
+    void stop_recording() noexcept
+    {
+        tracer_ = nullptr;
+        worker_.stop_recording();
+    }
     memory::Allocator& allocator() { return node_.allocator(rank_.rank); }
 
     /// One sweep over everything that can move for this rank; the number of events, 0 if nothing
@@ -134,6 +143,12 @@ class Driver {
     }
     base::Status post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
                                 const void* address, std::uint64_t size_bytes);
+    base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
+                               const transport::FrameHeader& header, const void* payload,
+                               std::size_t payload_bytes);
+    base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
+                          const transport::FrameHeader& header, const void* payload,
+                          std::size_t payload_bytes);
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
@@ -146,6 +161,7 @@ class Driver {
     RankLock& lock_;
     const Role role_;
     const bool is_local_;
+    observe::Tracer* tracer_;
 };
 
 }  // namespace headway::engine

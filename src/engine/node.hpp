@@ -11,6 +11,7 @@
 #include "engine/agent.hpp"
 #include "engine/rank_state.hpp"
 #include "memory/node_heap.hpp"
+#include "observe/tracer.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::engine {
@@ -23,6 +24,8 @@ using FrameHandler = void (*)(Driver&, const transport::Frame&, std::uint32_t se
 /// Moves what a protocol has under way for the driver's rank; the number of events.
 using Poller = int (*)(Driver&);
 
+inline constexpr std::uint64_t no_message = ~std::uint64_t{0};
+
 /// What the engine asks of the protocol of messages.
 struct MessageOperations {
     void (*start_send)(Driver&, Op*) = nullptr;
@@ -30,6 +33,10 @@ struct MessageOperations {
     /// Turns an eager send whose frame still waits into an offer: its receiver takes no more eager
     /// messages now.
     void (*make_offer)(Driver&, Op*) = nullptr;
+    /// Bytes of the message that a frame carries or offers; no_message for other frames. Asked in
+    /// observed jobs only.
+    std::uint64_t (*bytes_named)(transport::FrameKind, const void* payload,
+                                 std::size_t payload_bytes) = nullptr;
 };
 
 /// Runs a user-defined reduction of the driver's rank: inout = in (op) inout. False: it cannot run.
@@ -67,6 +74,8 @@ class Node {
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
 
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
+    /// Null unless the job is observed.
+    std::unique_ptr<observe::Tracer> tracer;
     Poller poller = nullptr;
     MessageOperations messages;
     UserReduction user_reduction = nullptr;

@@ -10,6 +10,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
 #include "engine/rank_set.hpp"
+#include "observe/ring.hpp"
 #include "sync/ownership_word.hpp"
 #include "transport/self/loopback.hpp"
 #include "transport/shm/endpoint.hpp"
@@ -21,6 +22,7 @@ struct PeerSlot {
     transport::shm::Lane* lane = nullptr;  ///< outbound; made with the first frame
     OpList waiting;                        ///< frames that found no room, in order
     PeerSlot* next_waiting = nullptr;  ///< in RankState::peers_waiting while `waiting` is not empty
+    std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
 };
 
 /// Counts of one rank, for tests and reports. Written by the executor, read by anyone, relaxed.
@@ -39,6 +41,17 @@ struct RankCounters {
     std::atomic<std::uint64_t> times_helped{0};
     /// Bells that found the rank away and nobody with its word. Written by who rings.
     std::atomic<std::uint64_t> calls_for_help{0};
+
+    // Counted in an observed job only (HEADWAY_TRACE, HEADWAY_STATS), by any thread that works for
+    // the rank.
+    std::atomic<std::uint64_t> calls{0};     ///< of the application, not those inside callbacks
+    std::atomic<std::uint64_t> call_ns{0};   ///< spent in them
+    std::atomic<std::uint64_t> sleep_ns{0};  ///< of that, asleep
+    std::atomic<std::uint64_t> messages_sent{0};
+    std::atomic<std::uint64_t> bytes_sent{0};
+    std::atomic<std::uint64_t> messages_received{0};
+    std::atomic<std::uint64_t> bytes_received{0};
+    std::atomic<std::uint64_t> threads_unobserved{0};  ///< threads for which there was no ring
 };
 
 struct RankState {
@@ -74,6 +87,11 @@ struct RankState {
 
     RankCounters counters;
 
+    // Rings of the rank's threads, the newest first. Written by the executor, read by whoever
+    // writes the trace.
+    std::atomic<observe::Ring*> rings{nullptr};
+    std::uint32_t rings_made = 0;
+
     /// Whether an eager message may be sent to this rank. Thread rule: any sender.
     bool takes_eager() const noexcept { return is_full.load(std::memory_order_relaxed) == 0; }
 };
@@ -107,6 +125,11 @@ struct Directory {
     std::atomic<std::uint64_t> cpus[cpu_words] = {};
     ProcessEntry processes[ranks_per_node_max] = {};
     RankState* ranks[ranks_per_node_max] = {};
+    // Written by the creator before the heap is ready, so that all ranks agree.
+    bool is_observed = false;  ///< events are counted
+    bool is_traced = false;    ///< and recorded
+    // Who writes the trace has set it: one writes, whatever happens.
+    std::atomic<bool> is_trace_taken{false};
 };
 
 }  // namespace headway::engine

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/copy_job.hpp"
+#include "engine/observation.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 
@@ -204,9 +205,11 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     if (word.prepare_park()) {
         const Idle idle(driver);
         if (work_once(driver) == 0 && !condition()) {
+            const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             lock.unlock();
             word.park();
             lock.lock();
+            record_sleep(driver, asleep_ns);
             auto& parks = driver.rank().counters.parks;
             // Relaxed: a statistic with one writer.
             parks.store(parks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -224,9 +227,11 @@ void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     RankLock& lock = driver.lock();
     lock.add_sleeper(&slot);
     if (slot.prepare_sleep(sync::Bed::own_slot) && !condition()) {
+        const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();
         (void)slot.sleep();
         lock.lock();
+        record_sleep(driver, asleep_ns);
     }
     (void)slot.end_sleep();
     lock.remove_sleeper(&slot);

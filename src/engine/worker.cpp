@@ -7,6 +7,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/driver.hpp"
 #include "engine/joint.hpp"
+#include "engine/observation.hpp"
 
 namespace headway::engine {
 
@@ -14,12 +15,16 @@ Worker::Worker(Node& node, RankState* own)
     : node_(node),
       own_(own),
       allocator_(own != nullptr ? node.allocator(own->rank) : node.heap->for_stranger()),
-      name_(own != nullptr ? own->rank : node.first_rank())
+      name_(own != nullptr ? own->rank : node.first_rank()),
+      tracer_(node.tracer.get())
 {
 }
 
 void Worker::complete(Op* op)
 {
+    if (tracer_ != nullptr && op->kind == OpKind::receive) [[unlikely]] {
+        record_delivered(*tracer_, *op);
+    }
     // Read first: the op may be gone once its word is complete.
     RankState* const open_at = op->is_open ? op->owner : nullptr;
     sync::Waiter* const waiters = op->word.complete();
@@ -95,6 +100,9 @@ bool Worker::can_work_for(const RankState& rank)
 
 void Worker::work_for(RankState& rank)
 {
+    const observe::Span span(
+        tracer_, own_ == nullptr ? observe::SpanKind::agent : observe::SpanKind::help, rank.rank,
+        name_);
     RankLock nobody_inside;
     Driver driver(*this, rank, nobody_inside, Driver::Role::helper);
     bool again = true;
@@ -102,6 +110,9 @@ void Worker::work_for(RankState& rank)
         RankState* const held_before = holding_;
         holding_ = &rank;
         rank.counters.times_helped.fetch_add(1, std::memory_order_relaxed);  // a statistic
+        if (tracer_ != nullptr && own_ == nullptr) [[unlikely]] {
+            observe_thread(driver, observe::ThreadKind::agent);
+        }
         // An owner who comes back is not kept waiting: it sweeps by itself.
         while (driver.progress() != 0 && !rank.ownership.is_parked()) {
         }

@@ -27,6 +27,10 @@ class Worker {
     std::uint32_t name() const noexcept { return name_; }
     memory::Allocator& allocator() noexcept { return allocator_; }
 
+    /// Null: nothing is recorded.
+    observe::Tracer* tracer() noexcept { return tracer_; }
+    void stop_recording() noexcept { tracer_ = nullptr; }
+
     /// Completes an op of any rank and fires who waits for it. The results were written before.
     /// The op may be gone when this returns.
     void complete(Op* op);
@@ -69,6 +73,7 @@ class Worker {
     RankState* const own_;
     memory::Allocator& allocator_;
     const std::uint32_t name_;
+    observe::Tracer* tracer_;
     RankState* holding_ = nullptr;  ///< whose word this worker has beside its own
     RankState* asked_[asked_max] = {};
     std::size_t asked_count_ = 0;

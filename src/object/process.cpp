@@ -8,6 +8,7 @@
 
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
+#include "object/observation.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
@@ -199,6 +200,8 @@ base::Outcome Process::create_heap()
     }
     directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
     directory->rank_count = static_cast<std::uint32_t>(rank_count());
+    directory->is_traced = prepare_trace(knobs_);
+    directory->is_observed = directory->is_traced || knobs_.stats != 0;
     heap.value()->set_root(directory_root, directory);
     if (knobs_.check == config::CheckChoice::collectives) {
         auto* const order = heap.value()->for_rank(0).make<CallOrder>();
@@ -287,6 +290,11 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
     }
     node_ = std::make_unique<engine::Node>(
         std::move(heap), *directory, static_cast<std::uint32_t>(boot_->process_index()), knobs_);
+    if (directory->is_observed) {
+        const std::uint64_t records =
+            directory->is_traced ? knobs_.trace_ring / sizeof(observe::Record) : 0;
+        node_->tracer = std::make_unique<observe::Tracer>(platform::random_token(), records);
+    }
     protocol::register_protocols(*node_);
     node_->user_reduction = &run_user_reduction;
     return base::Done{};
@@ -337,6 +345,7 @@ base::Outcome Process::meet_all()
 
 void Process::abort_job(int code, std::string_view sentence) noexcept
 {
+    save_trace_at_abort(*this);
     boot_->abort(code, sentence);
     platform::exit_now(code);
 }

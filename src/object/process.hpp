@@ -37,6 +37,8 @@ class Process {
     base::Outcome join_node();
 
     boot::Boot& boot() noexcept { return *boot_; }
+    bool is_joined() const noexcept { return node_ != nullptr; }
+    /// Requires is_joined().
     engine::Node& node() noexcept { return *node_; }
     HandleTable& handles() noexcept { return *process_handles(); }
     const config::Knobs& knobs() const noexcept { return knobs_; }

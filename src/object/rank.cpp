@@ -78,6 +78,7 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     main_thread_ = platform::thread_id();
     worker_ = std::make_unique<engine::Worker>(node, &state);
     driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
+    tracer = driver_->tracer();
     pool_ = std::make_unique<HandlePool>(
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);
     if (!protocol::create_rank_part(*driver_)) {

@@ -8,6 +8,10 @@
 #include "engine/door.hpp"
 #include "object/handle_table.hpp"
 
+namespace headway::observe {
+class Tracer;
+}
+
 namespace headway::object {
 
 class Communicator;
@@ -40,6 +44,8 @@ struct RankAccess {
     /// Buffers from this address on need no look: those below are null or MPI_IN_PLACE. The top of
     /// the addresses where memory of a device has to be told from others.
     std::uintptr_t plain_address_min = 2;
+    /// Null unless the job is observed.
+    observe::Tracer* tracer = nullptr;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };

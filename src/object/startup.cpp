@@ -10,6 +10,7 @@
 #include "engine/wait.hpp"
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
+#include "object/observation.hpp"
 #include "object/process.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
@@ -130,6 +131,7 @@ void initialize(int thread_level)
 void finalize(Rank& rank)
 {
     wait_for_everyone(rank);
+    finish_observation(rank);
     rank.close();
     if (rank.process().ranks_here() == 1) {
         rank.process().node().agent().stop();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/observation.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/rank_part.hpp"
@@ -43,6 +44,7 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     if (taken != 0 && !driver.store(receive->address, payload, taken)) [[unlikely]] {
         receive->error = OpError::bad_address;
     }
+    receive->header.sequence = header.sequence;  // by which a trace names the message
     receive->status_source = header.source;
     receive->status_tag = header.tag;
     receive->status_bytes = taken;
@@ -107,11 +109,28 @@ Offer offer_of(Driver& driver, Op& send) noexcept
             .size_bytes = send.size_bytes};
 }
 
+std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)
+{
+    if (kind == transport::FrameKind::eager) {
+        return payload_bytes;
+    }
+    if (kind != transport::FrameKind::request_to_send) {
+        return engine::no_message;
+    }
+    Offer offer;
+    std::memcpy(&offer, payload, sizeof offer);
+    return offer.size_bytes;
+}
+
 void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
 {
     MatchContext& context = context_of(driver, frame.header.context);
     Op* receive = context.take_posted(frame.header);
     const bool is_eager = frame.kind == transport::FrameKind::eager;
+    if (driver.tracer() != nullptr) [[unlikely]] {
+        record_received(driver, frame.header,
+                        bytes_named(frame.kind, frame.payload, frame.payload_bytes));
+    }
     if (receive == nullptr) {
         is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
     } else if (is_eager) {
@@ -146,6 +165,7 @@ void register_protocols(engine::Node& node)
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.make_offer = &make_offer;
+    node.messages.bytes_named = &bytes_named;
 }
 
 bool create_rank_part(Driver& driver)

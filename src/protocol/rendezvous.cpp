@@ -204,6 +204,7 @@ void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t b
 void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, const Offer& offer)
 {
     const std::uint64_t bytes = std::min(offer.size_bytes, receive->size_bytes);
+    receive->header.sequence = header.sequence;  // by which a trace names the message
     receive->status_source = header.source;
     receive->status_tag = header.tag;
     receive->status_bytes = bytes;

@@ -21,8 +21,8 @@ enum class FrameKind : std::uint8_t {
 /// Names a message. Fixed from the start for all lanes, so that a message can be matched wherever
 /// it came along.
 ///
-/// Point-to-point: (context, source, tag); `sequence` counts the messages of (sender, receiver,
-/// communicator) for lanes that reorder. Collective steps: `sequence` is the number of the
+/// Point-to-point: (context, source, tag); `sequence` counts the messages of (sender, receiver) in
+/// an observed job and is 0 in others. Collective steps: `sequence` is the number of the
 /// collective on its communicator and `tag` the slot in its graph.
 struct FrameHeader {
     std::uint32_t context = 0;

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "object/observed_call.hpp"
+
 namespace headway::test {
 
 StandIn& StandIn::instance()
@@ -13,7 +15,7 @@ StandIn& StandIn::instance()
 
 StandIn::StandIn()
 {
-    access_.rank_lock = &lock_;
+    access_.door = &door_;
     access_.handles = &table_;
     access_.empty_group = &empty_;
     access_.world_rank = 1;
@@ -66,6 +68,17 @@ HandleTable* current_handles() noexcept
 const char* device_driver_of(RankAccess& /*rank*/, const void* /*address*/) noexcept
 {
     return nullptr;
+}
+
+// Asked of observed ranks only, which the stand-in has none of.
+void begin_observed_call(RankAccess&, std::uint16_t, std::int64_t, bool) noexcept
+{
+    std::abort();
+}
+
+void end_observed_call(RankAccess&, std::uint16_t, std::int64_t) noexcept
+{
+    std::abort();
 }
 
 void abort_job(RankAccess*, int code) noexcept

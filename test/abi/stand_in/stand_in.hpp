@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "engine/rank_lock.hpp"
+#include "engine/door.hpp"
 #include "object/communicator.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
@@ -38,7 +38,7 @@ class StandIn {
   private:
     StandIn();
 
-    engine::RankLock lock_;
+    engine::Door door_;
     static constexpr std::size_t range_bytes = object::slot_bytes * object::slots_per_block;
     alignas(object::slot_bytes) std::array<std::byte, range_bytes> range_{};
     object::HandleTable table_{range_};

@@ -30,6 +30,8 @@ TEST(Knobs, DefaultsAreThoseOfTheSpecification)
     EXPECT_EQ(knobs.value().yields, 20U);
     EXPECT_EQ(knobs.value().handle_quarantine, 256U);
     EXPECT_EQ(knobs.value().unexpected_limit, 48U << 20);
+    EXPECT_EQ(knobs.value().trace, "");
+    EXPECT_EQ(knobs.value().stats, 0U);
 }
 
 TEST(Knobs, VariablesOverrideDefaults)
@@ -41,6 +43,9 @@ TEST(Knobs, VariablesOverrideDefaults)
                                             {"HEADWAY_SPIN_US", "0"},
                                             {"HEADWAY_YIELDS", "7"},
                                             {"HEADWAY_HANDLE_QUARANTINE", "65536"},
+                                            {"HEADWAY_TRACE", "some folder/t.json"},
+                                            {"HEADWAY_TRACE_RING", "64k"},
+                                            {"HEADWAY_STATS", "1"},
                                             {"HEADWAY_PROGRESS", "none"}});
     ASSERT_TRUE(knobs.has_value()) << knobs.sentence();
     EXPECT_EQ(knobs.value().node_heap, NodeHeapChoice::shm);
@@ -50,6 +55,9 @@ TEST(Knobs, VariablesOverrideDefaults)
     EXPECT_EQ(knobs.value().spin_us, 0U);
     EXPECT_EQ(knobs.value().yields, 7U);
     EXPECT_EQ(knobs.value().handle_quarantine, 65536U);
+    EXPECT_EQ(knobs.value().trace, "some folder/t.json");
+    EXPECT_EQ(knobs.value().trace_ring, 65536U);
+    EXPECT_EQ(knobs.value().stats, 1U);
 }
 
 TEST(Knobs, WrongValuesAreRefusedWithTheCure)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `headway report` in Chromium: it draws without errors, also 64 ranks with 10^5
+events, and wheel, mouse and keys do what the page says. The long job `browser` runs this."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "python")]
+
+from headway import report, timeline, trace  # noqa: E402
+
+from tools import timeline_picture, tree  # noqa: E402
+from tools.webdriver import Browser  # noqa: E402
+
+VIEW = "const v = headwayTimeline.view; return {from: v.from, to: v.to, messages: v.messages}"
+ARROW_DOWN = "\ue015"
+DRAWN = "return document.documentElement.dataset.state === 'drawn'"
+
+
+def made_trace(ranks: int, calls: int) -> dict[str, Any]:
+    """Every rank computes 30 us and sends to its right neighbour, `calls` times."""
+    events: list[dict[str, Any]] = []
+    for rank in range(ranks):
+        for step in range(calls):
+            begin = 50.0 * step + rank
+            events.append({"ph": "X", "pid": rank, "tid": 0, "ts": begin, "dur": 20.0,
+                           "cat": "mpi", "name": "MPI_Sendrecv"})
+            for phase, at, at_rank in (("s", begin + 1, rank), ("f", begin + 15, rank + 1)):
+                events.append({"ph": phase, "pid": at_rank % ranks, "tid": 0, "ts": at,
+                               "cat": "message", "name": "message",
+                               "id": f"{(rank + 1) % ranks}.0.{rank}.{step + 1}",
+                               "args": {"bytes": 1024, "tag": 0, "context": 0}
+                               | ({"to": (rank + 1) % ranks} if phase == "s" else {})})
+    return {"otherData": {"format": trace.FORMAT, "version": "Headway test", "end": "finalize",
+                          "ranks": ranks, "duration_us": 50.0 * calls + ranks, "dropped": [],
+                          "counters": [{"rank": rank} for rank in range(ranks)]},
+            "traceEvents": events}
+
+
+class Page(unittest.TestCase):
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.browser = cls.enterClassContext(Browser())
+
+    def open(self, ranks: int, calls: int, title: str = "made") -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        # Through text, as a file would be.
+        document = json.loads(json.dumps(made_trace(ranks, calls)))
+        page = Path(folder.name) / "page.html"
+        page.write_text(report.render(timeline.page_data(trace.from_document(document), title)))
+        self.browser.open(page)
+        self.browser.await_that(DRAWN)
+
+    def view(self) -> dict[str, float]:
+        found: dict[str, float] = self.browser.run(VIEW)
+        return found
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.browser.errors(), [])
+
+    def colours(self) -> int:
+        """How many colours the timeline shows."""
+        count: int = self.browser.run(
+            "const c = document.getElementById('timeline');"
+            "const p = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+            "const seen = new Set();"
+            "for (let i = 0; i < p.length; i += 4) seen.add(p[i] << 16 | p[i + 1] << 8 | p[i + 2]);"
+            "return seen.size")
+        return count
+
+    def test_it_draws_what_there_is(self) -> None:
+        self.open(3, 20)
+        drawn = self.browser.run("return headwayTimeline.drawn()")
+        # 20 calls and the 19 gaps between them, in each rank.
+        self.assertEqual((drawn["spans"], drawn["messages"]), (3 * 39, 60))
+        self.assertGreater(self.colours(), 5)
+        rows = self.browser.run("return document.querySelectorAll('#summary tr').length")
+        self.assertEqual(rows, 1 + 3 + 1)
+
+    def test_a_large_trace_is_drawn(self) -> None:
+        self.open(64, 530)  # 101 760 events
+        drawn = self.browser.run("return headwayTimeline.drawn()")
+        self.assertGreater(drawn["spans"], 30_000)  # of the ranks for which there is room
+        self.assertGreater(drawn["every"], 1)
+        for _ in range(20):
+            self.browser.press(ARROW_DOWN)
+        scrolled = self.browser.run("return headwayTimeline.view.scroll")
+        self.assertGreater(scrolled, 0)
+
+    def test_wheel_drag_and_keys(self) -> None:
+        self.open(2, 50)
+        whole = self.view()
+        self.browser.wheel(600, 150, -200)
+        self.browser.await_that(f"return headwayTimeline.view.to < {whole['to']}")
+        near = self.view()
+        self.assertGreater(near["from"], whole["from"])
+        self.browser.drag((600, 150), (500, 150))
+        moved = self.view()
+        self.assertGreater(moved["from"], near["from"])
+        self.assertAlmostEqual(moved["to"] - moved["from"], near["to"] - near["from"], delta=1)
+        self.browser.press("m")
+        self.assertFalse(self.view()["messages"])
+        self.browser.press("0")
+        self.assertEqual(self.view()["to"], whole["to"])
+        self.browser.press("+")
+        self.assertLess(self.view()["to"], whole["to"])
+
+    def test_the_mouse_is_told_what_is_there(self) -> None:
+        self.open(2, 1)
+        box = self.browser.run(
+            "const r = document.getElementById('timeline').getBoundingClientRect();"
+            "return [r.left, r.top, r.width]")
+        # The only call of rank 0 begins at the left end of the timeline.
+        self.browser.move_mouse(int(box[0] + 200), int(box[1] + 42))
+        text = self.browser.run("const t = document.getElementById('tip');"
+                                "return t.hidden ? '' : t.textContent")
+        self.assertIn("MPI_Sendrecv", text)
+        self.assertIn("rank 0", text)
+
+    def test_both_themes_draw(self) -> None:
+        self.open(2, 5)
+        theme = "return document.documentElement.dataset.theme"
+        before = self.browser.run(theme)
+        self.browser.press("t")
+        self.assertNotEqual(self.browser.run(theme), before)
+        self.assertGreater(self.colours(), 5)
+
+    def test_a_title_is_text(self) -> None:
+        self.open(1, 2, title="<script>alert(1)</script> @data@")
+        self.assertEqual(self.browser.run("return document.querySelector('h1').textContent"),
+                         "<script>alert(1)</script> @data@")
+
+
+class DocsPicture(unittest.TestCase):
+    def test_it_can_be_made(self) -> None:
+        self.assertEqual(timeline_picture.main(["--try"]), 0)
+        picture = tree.LOGS / "timeline.png"
+        self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
+        self.assertGreater(picture.stat().st_size, 10_000)
+
+
+if __name__ == "__main__":
+    unittest.main()
