@@ -65,6 +65,9 @@ class Call {
     /// "MPI_Send".
     const char* name() const noexcept { return function_name(function_); }
 
+    /// The `_c` twin was called.
+    bool is_large() const noexcept { return std::string_view(name()).ends_with("_c"); }
+
     /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
     /// initial one).
     void set_error_source(object::Communicator* source) noexcept { source_ = source; }

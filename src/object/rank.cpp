@@ -134,6 +134,10 @@ base::Outcome Rank::make_predefined()
 void Rank::close()
 {
     phase = Phase::finalized;
+    for (const auto& [key, datatype] : fortran_types_) {
+        free_datatype(*this, datatype);
+    }
+    fortran_types_.clear();
     self->drop_reference();
     world->drop_reference();
     self = nullptr;
