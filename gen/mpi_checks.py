@@ -15,8 +15,12 @@ COMM = {"comm", "comm_or_null"}
 NOT_NEGATIVE = {"count", "byte_count", "long_count", "length", "aint_size"}
 RANK_OF_COMM = {"dest", "source", "root"}
 # Kinds that are looked up in the rank, which is not there before MPI_Init.
-NEED_RANK = {*COMM, "group", "datatype", "queried_datatype", "op"}
+NEED_RANK = {*COMM, "group", "datatype", "any_datatype", "queried_datatype", "named_datatype",
+             "op"}
 OF_ITSELF = {"tag", "recv_tag", "color"}
+# Kinds of which a function may take an array of any length, and what looks at all of them.
+LISTED = {"count": "check_counts", "any_datatype": "check_any_datatypes", "number": None,
+          "byte_number": None, "int": None}
 # Kinds of which collectives take one for each rank, and the function that looks at all of them.
 PER_RANK = {"count": "check_counts", "displacement": None, "datatype": "check_datatypes"}
 
@@ -95,6 +99,8 @@ class Checks:
             return self.array_not_null(arg)
         if arg.is_array and arg.array == "group" and kind in PER_RANK:
             return self.per_rank(arg)
+        if arg.is_array and kind in LISTED:
+            return self.listed(arg)
         if arg.is_array:
             raise SpecError(f"{self.function.name}: no check for an array of kind {kind}")
         if pointer or kind in {"string", "status", "function", "either_function"}:
@@ -102,12 +108,10 @@ class Checks:
         if kind == "info":
             return self.refuse(f"!is_info(call, {arg.name})",
                                f'refuse_info(call, "{arg.name}", {arg.name})')
-        if kind in {"datatype", "op"}:
+        if kind in {"datatype", "any_datatype", "queried_datatype", "named_datatype", "op"}:
+            what = "op" if kind == "op" else "datatype"
             return self.refuse(f"!is_{kind}(call.rank(), {arg.name})",
-                               f'refuse_{kind}(call, "{arg.name}", {arg.name})')
-        if kind == "queried_datatype":
-            return self.refuse(f"!is_queried_datatype(call.rank(), {arg.name})",
-                               f'refuse_datatype(call, "{arg.name}", {arg.name})')
+                               f'refuse_{what}(call, "{arg.name}", {arg.name})')
         if kind in NOT_NEGATIVE:
             error = "MPI_ERR_COUNT" if "count" in arg.name else "MPI_ERR_ARG"
             return self.refuse(f"{arg.name} < 0",
@@ -163,6 +167,15 @@ class Checks:
         if check is None:
             return lines
         checked = f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {self.comm_size()})'
+        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
+                        "    return code;", "}"]
+
+    def listed(self, arg: Arg) -> list[str]:
+        lines = self.array_not_null(arg)
+        check = LISTED[arg.kind]
+        if check is None:
+            return lines
+        checked = f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {arg.array})'
         return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
                         "    return code;", "}"]
 

@@ -33,16 +33,15 @@ def is_resolved(arg: Arg) -> bool:
 
 def is_narrowed(arg: Arg, large: bool) -> bool:
     """An int that the hand-written function writes as an MPI_Count."""
-    return arg.kind in AMOUNTS and arg.direction == "out" and not arg.is_array and not large
+    return arg.kind in AMOUNTS and arg.direction != "in" and not arg.is_array and not large
 
 
-def refuse_inout_amounts(function: Function) -> None:
+def refuse_written_arrays(function: Function) -> None:
     for arg in function.args:
-        out_array = arg.is_array and arg.direction != "in"
-        if arg.kind in AMOUNTS and (arg.direction == "inout" or out_array):
+        if arg.kind in AMOUNTS and arg.is_array and arg.direction != "in":
             raise mpi_spec.SpecError(
-                f"{function.name}: {arg.name} is an amount that is read and written, or an array "
-                "of them; mpi_entries.py has no rule for it yet")
+                f"{function.name}: {arg.name} is an array of amounts that is written; "
+                "mpi_entries.py has no rule for it yet")
 
 
 def call_parameter(arg: Arg) -> str | None:
@@ -73,6 +72,8 @@ def prototype(function: Function) -> str:
 def call_argument(arg: Arg, large: bool) -> str | None:
     if arg.kind == "varargs":
         return None
+    if arg.large_only and not large:
+        return "nullptr" if arg.is_array or arg.direction != "in" else "0"
     if is_resolved(arg):
         text = f"{arg.name}_object"
         return text if arg.direction == "in" else f"{text}, {arg.name}"
@@ -90,13 +91,15 @@ def built_body(function: Function, large: bool) -> list[str]:
     if function.error == "nothing":
         names = ", ".join(arg.name for arg in args if arg.kind != "varargs")
         return [f"return headway::abi::call::{function.body}({names});"]
-    refuse_inout_amounts(function)
+    refuse_written_arrays(function)
     when = ", any_time" if function.any_time else ""
     lines = [f"Call call(Function::{function.c_name(large, '')}{when});"]
     lines += Checks(function, args).lines()
     narrowed = [arg for arg in args if is_narrowed(arg, large)]
-    lines += [f"MPI_Count {arg.name}_wide = 0;" for arg in narrowed]
-    passed = ["call"] + [text for arg in args if (text := call_argument(arg, large)) is not None]
+    lines += [f"MPI_Count {arg.name}_wide = {'0' if arg.direction == 'out' else '*' + arg.name};"
+              for arg in narrowed]
+    passed = ["call"] + [text for arg in function.args
+                         if (text := call_argument(arg, large)) is not None]
     target = f"headway::abi::call::{function.body}({', '.join(passed)})"
     if not narrowed:
         return lines + [f"return call.leave({target});"]
@@ -181,6 +184,13 @@ def calls_header(spec: mpi_spec.Spec) -> str:
     return "\n".join(lines) + "\n}  // namespace headway::abi::call\n"
 
 
+def datatype_names(spec: mpi_spec.Spec) -> list[str]:
+    """Rows of a table of names, by value of the handle."""
+    handle = next(entry for entry in spec.handles if entry["type"] == "MPI_Datatype")
+    return [f'    {{{value["value"]:#x}, "{value["name"]}"}},'
+            for value in handle["values"] if "value" in value]
+
+
 def functions_header(names: list[str]) -> str:
     listed = "\n".join(f"    {name}," for name in names)
     return (
@@ -188,17 +198,27 @@ def functions_header(names: list[str]) -> str:
         f"enum class Function : std::uint16_t {{\n{listed}\n}};\n\n"
         f"constexpr int function_count = {len(names)};\n\n"
         '/// "MPI_Send".\n'
-        "const char* function_name(Function function) noexcept;\n\n}  // namespace headway::abi\n"
+        "const char* function_name(Function function) noexcept;\n\n"
+        '/// "MPI_INT"; null where no predefined datatype has that value.\n'
+        "const char* datatype_name(std::uintptr_t handle_bits) noexcept;\n\n"
+        "}  // namespace headway::abi\n"
     )
 
 
-def functions_source(names: list[str]) -> str:
+def functions_source(names: list[str], datatypes: list[str]) -> str:
+    rows = "\n".join(datatypes)
     listed = "\n".join(f'    "MPI_{name}",' for name in names)
     return (
         f'{HEAD}#include "abi_functions.hpp"\n\n#include <cstddef>\n\nnamespace headway::abi {{\n\n'
-        f"namespace {{\n\nconstexpr const char* names[] = {{\n{listed}\n}};\n\n}}  // namespace\n\n"
+        f"namespace {{\n\nconstexpr const char* names[] = {{\n{listed}\n}};\n\n"
+        "struct NamedDatatype {\n    std::uintptr_t bits;\n    const char* name;\n};\n\n"
+        f"constexpr NamedDatatype datatypes[] = {{\n{rows}\n}};\n\n}}  // namespace\n\n"
         "const char* function_name(Function function) noexcept\n{\n"
-        "    return names[static_cast<std::size_t>(function)];\n}\n\n}  // namespace headway::abi\n"
+        "    return names[static_cast<std::size_t>(function)];\n}\n\n"
+        "const char* datatype_name(std::uintptr_t handle_bits) noexcept\n{\n"
+        "    for (const NamedDatatype& each : datatypes) {\n"
+        "        if (each.bits == handle_bits) {\n            return each.name;\n        }\n"
+        "    }\n    return nullptr;\n}\n\n}  // namespace headway::abi\n"
     )
 
 
@@ -210,7 +230,7 @@ def render(spec: mpi_spec.Spec) -> dict[str, str]:
              for chapter in mpi_spec.CHAPTERS}
     files["abi_calls.hpp"] = calls_header(spec)
     files["abi_functions.hpp"] = functions_header(names)
-    files["abi_functions.cpp"] = functions_source(names)
+    files["abi_functions.cpp"] = functions_source(names, datatype_names(spec))
     return files
 
 

@@ -20,7 +20,9 @@ import mpi_header  # noqa: E402
 import mpi_spec  # noqa: E402
 
 KINDS = {"comm": {"c": "MPI_Comm"}, "dest": {"c": "int"}, "count": {"c": "int",
-         "large": "MPI_Count"}, "win": {"c": "MPI_Win"}, "buffer": {"c": "void", "pointer": True}}
+         "large": "MPI_Count"}, "win": {"c": "MPI_Win"}, "buffer": {"c": "void", "pointer": True},
+         "number": {"c": "int", "large": "MPI_Count"}, "long_count": {"c": "MPI_Count"},
+         "any_datatype": {"c": "MPI_Datatype"}, "length": {"c": "int"}}
 
 
 def function(args: list[dict], **more: object) -> mpi_spec.Function:
@@ -136,9 +138,35 @@ class EntriesTest(unittest.TestCase):
                          any_time=True)
         with self.assertRaisesRegex(mpi_spec.SpecError, "before MPI_Init"):
             mpi_checks.Checks(tried, tried.args).lines()
-        tried = function([{"name": "n", "kind": "count", "dir": "inout"}])
+        tried = function([{"name": "n", "kind": "length"},
+                          {"name": "a", "kind": "count", "dir": "out", "array": "n"}])
         with self.assertRaisesRegex(mpi_spec.SpecError, "no rule for it"):
             mpi_entries.built_body(tried, False)
+
+    def test_an_amount_that_is_read_and_written_is_widened_and_narrowed(self) -> None:
+        tried = function([{"name": "position", "kind": "number", "dir": "inout"}])
+        body = mpi_entries.built_body(tried, False)
+        self.assertIn("MPI_Count position_wide = *position;", body)
+        self.assertIn("    *position = narrow(position_wide);", body)
+        self.assertNotIn("wide", "".join(mpi_entries.built_body(tried, True)))
+
+    def test_arrays_of_any_length_are_checked_entry_by_entry(self) -> None:
+        tried = function([{"name": "count", "kind": "count"},
+                          {"name": "lengths", "kind": "count", "array": "count"},
+                          {"name": "types", "kind": "any_datatype", "array": "count"}])
+        body = "\n".join(mpi_entries.built_body(tried, False))
+        self.assertIn('check_counts(call, "lengths", object::CountArray(lengths), count)', body)
+        self.assertIn('check_any_datatypes(call, "types", types, count)', body)
+
+    def test_what_only_the_twin_has_arrives_empty_from_the_other(self) -> None:
+        tried = function([{"name": "n", "kind": "count", "large_only": True},
+                          {"name": "a", "kind": "long_count", "dir": "out", "array": "n",
+                           "large_only": True}])
+        self.assertIn("(call, 0, nullptr)", mpi_entries.built_body(tried, False)[-1])
+        self.assertIn("(call, n, a)", mpi_entries.built_body(tried, True)[-1])
+
+    def test_predefined_datatypes_have_their_names(self) -> None:
+        self.assertIn('{0x209, "MPI_INT"},', self.files["abi_functions.cpp"])
 
     def test_a_function_without_error_path_cannot_be_left_out(self) -> None:
         tried = function([], error="nothing", built=False)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes and names of communicators (MPI-5.0 sections 7.7 and 7.8).
+// Attributes and names of communicators and datatypes (MPI-5.0 sections 7.7 and 7.8).
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/attribute.hpp"
+#include "object/datatype.hpp"
 
 namespace headway::abi {
 namespace {
@@ -141,6 +143,61 @@ int Comm_delete_attr(Call& call, Communicator* comm, int keyval)
         return call.fail(MPI_ERR_OTHER, "the communicator has no attribute with key %d", keyval);
     }
     return say_callback(call, object::delete_attribute(comm->attributes(), comm->handle(), keyval));
+}
+
+int Type_set_attr(Call& call, MPI_Datatype datatype, int keyval, void* attribute_val)
+{
+    object::Rank& rank = rank_of(call);
+    const auto key = rank.keyvals().find(Keyed::datatype, keyval);
+    if (key == nullptr) {
+        return fail_for_key(call, keyval);
+    }
+    object::AttributeSet& attributes = object::notes_of(rank, datatype).attributes;
+    return say_callback(call, object::set_attribute(attributes, datatype, key, attribute_val));
+}
+
+int Type_get_attr(Call& call, MPI_Datatype datatype, int keyval, void* attribute_val, int* flag)
+{
+    object::Rank& rank = rank_of(call);
+    if (rank.keyvals().find(Keyed::datatype, keyval) == nullptr) {
+        return fail_for_key(call, keyval);
+    }
+    const auto* const found = object::notes_of(rank, datatype).attributes.find(keyval);
+    *flag = found != nullptr ? 1 : 0;
+    if (found != nullptr) {
+        std::memcpy(attribute_val, &found->value, sizeof found->value);
+    }
+    return MPI_SUCCESS;
+}
+
+int Type_delete_attr(Call& call, MPI_Datatype datatype, int keyval)
+{
+    object::Rank& rank = rank_of(call);
+    if (rank.keyvals().find(Keyed::datatype, keyval) == nullptr) {
+        return fail_for_key(call, keyval);
+    }
+    object::AttributeSet& attributes = object::notes_of(rank, datatype).attributes;
+    if (attributes.find(keyval) == nullptr) {
+        return call.fail(MPI_ERR_OTHER, "the datatype has no attribute with key %d", keyval);
+    }
+    return say_callback(call, object::delete_attribute(attributes, datatype, keyval));
+}
+
+int Type_set_name(Call& call, MPI_Datatype datatype, const char* type_name)
+{
+    object::notes_of(rank_of(call), datatype).name =
+        std::string(type_name, ::strnlen(type_name, MPI_MAX_OBJECT_NAME - 1));
+    return MPI_SUCCESS;
+}
+
+int Type_get_name(Call& call, MPI_Datatype datatype, char* type_name, int* resultlen)
+{
+    const char* const known = datatype_name(object::bits_of(datatype));
+    const std::string name =
+        object::notes_of(rank_of(call), datatype).name.value_or(known != nullptr ? known : "");
+    std::memcpy(type_name, name.c_str(), name.size() + 1);
+    *resultlen = static_cast<int>(name.size());
+    return MPI_SUCCESS;
 }
 
 int Comm_set_name(Call& /*call*/, Communicator* comm, const char* comm_name)

@@ -33,7 +33,7 @@ int refuse_size(Call& call, const SendBuffer* buffer, std::uint64_t bytes)
 
 Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transfer, std::byte* room)
 {
-    object::pack(*transfer.type, transfer.address, transfer.count, room);
+    object::pack(transfer.block(), room);
     Transfer packed = transfer;
     packed.address = room;
     packed.is_packed = false;

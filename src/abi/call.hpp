@@ -71,6 +71,8 @@ class Call {
 
     /// Its place in the list of functions, by which traces name it.
     std::uint16_t function_index() const noexcept { return static_cast<std::uint16_t>(function_); }
+    /// The `_c` twin was called.
+    bool is_large() const noexcept { return std::string_view(name()).ends_with("_c"); }
 
     /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
     /// initial one).

@@ -79,14 +79,25 @@ bool is_buffer(const Call& call, const void* buffer, const object::CountArray& c
     return true;
 }
 
-int check_counts(Call& call, const char* name, const object::CountArray& counts, int size)
+int check_counts(Call& call, const char* name, const object::CountArray& counts, MPI_Count size)
 {
-    for (int index = 0; index < size; ++index) {
+    for (MPI_Count index = 0; index < size; ++index) {
         const MPI_Count count = counts[static_cast<std::size_t>(index)];
         if (count < 0) {
-            return call.raise(call.fail(MPI_ERR_COUNT,
-                                        "entry %d of argument %s is %lld; it must not be negative",
-                                        index, name, static_cast<long long>(count)));
+            return call.raise(call.fail(
+                MPI_ERR_COUNT, "entry %lld of argument %s is %lld; it must not be negative",
+                static_cast<long long>(index), name, static_cast<long long>(count)));
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int check_any_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[],
+                        MPI_Count size)
+{
+    for (MPI_Count index = 0; index < size; ++index) {
+        if (!is_any_datatype(call.rank(), datatypes[index])) {
+            return refuse_datatype(call, name, datatypes[index]);
         }
     }
     return MPI_SUCCESS;
@@ -131,6 +142,13 @@ int refuse_datatype(Call& call, const char* name, MPI_Datatype given)
         return call.raise(call.fail(MPI_ERR_TYPE,
                                     "the datatype (argument %s, 0x%zx) has no type on this "
                                     "machine; use another one",
+                                    name, static_cast<std::size_t>(bits)));
+    }
+    const object::RankAccess* const rank = call.rank_or_null();
+    if (rank != nullptr && object::find_derived_datatype(*rank, given) != nullptr) {
+        return call.raise(call.fail(MPI_ERR_TYPE,
+                                    "the datatype (argument %s, 0x%zx) is not committed; call "
+                                    "MPI_Type_commit before communication uses it",
                                     name, static_cast<std::size_t>(bits)));
     }
     return refuse_handle(call, name, given, "the datatype", MPI_ERR_TYPE);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "abi/call.hpp"
+#include "object/datatype.hpp"
 #include "object/group.hpp"
 #include "object/handle.hpp"
 #include "object/info.hpp"
@@ -41,18 +42,32 @@ inline bool is_color(int color) noexcept
     return color >= 0 || color == MPI_UNDEFINED;
 }
 
+/// What communication can use: derived types must be committed.
 inline bool is_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
 {
-    const object::HandleBits bits = object::bits_of(datatype);
-    return object::predefined_size_bytes(bits) > 0 ||
-           rank.handles->find(object::Kind::datatype, bits) != nullptr;
+    if (object::predefined_size_bytes(object::bits_of(datatype)) > 0) [[likely]] {
+        return true;
+    }
+    const object::DerivedDatatype* derived = object::find_derived_datatype(rank, datatype);
+    return derived != nullptr && derived->is_committed;
+}
+
+inline bool is_any_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
+{
+    return object::predefined_size_bytes(object::bits_of(datatype)) > 0 ||
+           object::find_derived_datatype(rank, datatype) != nullptr;
 }
 
 /// Whose size may be asked: the answer for one without a type here is MPI_UNDEFINED.
 inline bool is_queried_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
 {
     return object::predefined_size_bytes(object::bits_of(datatype)) == object::datatype_not_here ||
-           is_datatype(rank, datatype);
+           is_any_datatype(rank, datatype);
+}
+
+inline bool is_named_datatype(const object::RankAccess& rank, MPI_Datatype datatype) noexcept
+{
+    return datatype == MPI_DATATYPE_NULL || is_queried_datatype(rank, datatype);
 }
 
 inline bool is_op(const object::RankAccess& rank, MPI_Op op) noexcept
@@ -129,9 +144,12 @@ object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle
 int check_group_ranks(Call& call, const char* name, const int ranks[], int count,
                       const object::Group& group, bool allows_proc_null);
 
-/// Look at one count or datatype for each of `size` ranks; raise for the first that is wrong.
-int check_counts(Call& call, const char* name, const object::CountArray& counts, int size);
+/// Look at `size` counts or datatypes, one for each rank or block; raise for the first that is
+/// wrong.
+int check_counts(Call& call, const char* name, const object::CountArray& counts, MPI_Count size);
 int check_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[], int size);
+int check_any_datatypes(Call& call, const char* name, const MPI_Datatype datatypes[],
+                        MPI_Count size);
 
 /// What an `int` output says of a value that does not fit it (MPI-5.0, 3.2.5).
 inline int narrow(MPI_Count value) noexcept

@@ -21,20 +21,16 @@ using object::PackedBlocks;
 using object::TypedBlock;
 using protocol::coll::Collective;
 
-std::byte* bytes_at(const void* buffer) noexcept
+/// The elements' bytes, or where these are not one run the packed ones that take their place and
+/// stay in `kept`.
+std::byte* as_one_run(CollectiveCall& collective,
+                      std::optional<PackedBlocks> object::CollectiveKeep::* kept,
+                      const object::Datatype& type, const void* buffer, std::uint64_t count)
 {
-    return static_cast<std::byte*>(const_cast<void*>(buffer));
-}
-
-/// The buffer, or where its elements have gaps the packed one that takes its place and stays in
-/// `kept`.
-std::byte* without_gaps(CollectiveCall& collective,
-                        std::optional<PackedBlocks> object::CollectiveKeep::* kept,
-                        const TypedBlock& block)
-{
-    if (!object::has_gaps(*block.type)) [[likely]] {
-        return block.elements;
+    if (type.is_one_run(count)) [[likely]] {
+        return bytes_behind(buffer, type.first_byte);
     }
+    const TypedBlock block{type.layout, const_cast<void*>(buffer), count};
     return (collective.make_keep().*kept).emplace(std::vector<TypedBlock>{block}).bytes();
 }
 
@@ -42,21 +38,19 @@ bool set_uniform(Call& call, CollectiveCall& collective, const UniformSide& side
                  std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::* kept,
                  std::byte** place)
 {
+    const object::Datatype& type = type_of(call, side.datatype);
     collective.element_bytes = 1;
-    if (!size_of(call, side.count, side.datatype, &collective.count)) {
+    if (!size_of(call, side.count, type, &collective.count)) {
         return false;
     }
-    const TypedBlock all{object::find_datatype(side.datatype), bytes_at(side.buffer),
-                         static_cast<std::uint64_t>(side.count) * blocks};
-    *place = without_gaps(collective, kept, all);
+    const std::uint64_t elements = static_cast<std::uint64_t>(side.count) * blocks;
+    *place = as_one_run(collective, kept, type, side.buffer, elements);
     return true;
 }
 
-/// Computed as a number: a block without elements may lie anywhere, also behind null.
-std::byte* bytes_behind(const void* buffer, std::int64_t offset) noexcept
+const object::Datatype& type_of_block(Call& call, const ListedSide& side, std::uint32_t block)
 {
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
-                                        static_cast<std::uintptr_t>(offset));
+    return type_of(call, side.datatypes != nullptr ? side.datatypes[block] : side.datatype);
 }
 
 /// Where a block of a listed side begins, counted from the buffer.
@@ -67,28 +61,35 @@ std::int64_t displacement_bytes(const ListedSide& side, std::uint32_t block,
     return side.datatypes != nullptr ? displacement : displacement * type.extent_bytes;
 }
 
+std::vector<TypedBlock> typed_blocks(Call& call, const ListedSide& side, std::uint32_t blocks)
+{
+    std::vector<TypedBlock> typed(blocks);
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+        const object::Datatype& type = type_of_block(call, side, block);
+        typed[block] = {type.layout,
+                        bytes_behind(side.buffer, displacement_bytes(side, block, type)),
+                        static_cast<std::uint64_t>(side.counts[block])};
+    }
+    return typed;
+}
+
 bool set_listed(Call& call, CollectiveCall& collective, const ListedSide& side,
                 std::uint32_t blocks, std::optional<PackedBlocks> object::CollectiveKeep::* kept,
                 std::vector<engine::BlockRange>& ranges, std::byte** place)
 {
     collective.element_bytes = 1;
     ranges.resize(blocks);
-    std::vector<TypedBlock> typed(blocks);
-    bool has_gaps = false;
+    bool are_runs = true;
     for (std::uint32_t block = 0; block < blocks; ++block) {
-        const MPI_Datatype handle =
-            side.datatypes != nullptr ? side.datatypes[block] : side.datatype;
-        const object::Datatype& type = *object::find_datatype(handle);
-        if (!size_of(call, side.counts[block], handle, &ranges[block].count)) {
+        const object::Datatype& type = type_of_block(call, side, block);
+        if (!size_of(call, side.counts[block], type, &ranges[block].count)) {
             return false;
         }
-        ranges[block].offset = displacement_bytes(side, block, type);
-        typed[block] = {&type, bytes_behind(side.buffer, ranges[block].offset),
-                        static_cast<std::uint64_t>(side.counts[block])};
-        has_gaps = has_gaps || object::has_gaps(type);
+        ranges[block].offset = displacement_bytes(side, block, type) + type.first_byte;
+        are_runs = are_runs && type.is_one_run(static_cast<std::uint64_t>(side.counts[block]));
     }
-    *place = bytes_at(side.buffer);
-    if (!has_gaps) [[likely]] {
+    *place = bytes_behind(side.buffer, 0);
+    if (are_runs) [[likely]] {
         return true;
     }
     std::int64_t offset = 0;
@@ -96,7 +97,7 @@ bool set_listed(Call& call, CollectiveCall& collective, const ListedSide& side,
         range.offset = offset;
         offset += static_cast<std::int64_t>(range.count);
     }
-    *place = (collective.make_keep().*kept).emplace(std::move(typed)).bytes();
+    *place = (collective.make_keep().*kept).emplace(typed_blocks(call, side, blocks)).bytes();
     return true;
 }
 
@@ -158,20 +159,19 @@ bool set_receive(Call& call, CollectiveCall& collective, const ListedSide& side,
     return is_set;
 }
 
-void set_send_vector(CollectiveCall& collective, const void* buffer, MPI_Count count,
+void set_send_vector(Call& call, CollectiveCall& collective, const void* buffer, MPI_Count count,
                      MPI_Datatype datatype)
 {
-    collective.send = without_gaps(
-        collective, &object::CollectiveKeep::sent,
-        {object::find_datatype(datatype), bytes_at(buffer), static_cast<std::uint64_t>(count)});
+    collective.send = as_one_run(collective, &object::CollectiveKeep::sent, type_of(call, datatype),
+                                 buffer, static_cast<std::uint64_t>(count));
 }
 
-void set_receive_vector(CollectiveCall& collective, void* buffer, MPI_Count count,
+void set_receive_vector(Call& call, CollectiveCall& collective, void* buffer, MPI_Count count,
                         MPI_Datatype datatype)
 {
-    collective.receive = without_gaps(
-        collective, &object::CollectiveKeep::received,
-        {object::find_datatype(datatype), bytes_at(buffer), static_cast<std::uint64_t>(count)});
+    collective.receive =
+        as_one_run(collective, &object::CollectiveKeep::received, type_of(call, datatype), buffer,
+                   static_cast<std::uint64_t>(count));
 }
 
 int run(Call& call, Communicator& comm, CollectiveCall collective, MPI_Request* request)

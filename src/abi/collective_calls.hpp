@@ -42,10 +42,10 @@ bool set_receive(Call& call, object::CollectiveCall& collective, const ListedSid
                  std::uint32_t blocks);
 
 /// Vectors of a reduction. Sides that stay unset are not touched.
-void set_send_vector(object::CollectiveCall& collective, const void* buffer, MPI_Count count,
-                     MPI_Datatype datatype);
-void set_receive_vector(object::CollectiveCall& collective, void* buffer, MPI_Count count,
-                        MPI_Datatype datatype);
+void set_send_vector(Call& call, object::CollectiveCall& collective, const void* buffer,
+                     MPI_Count count, MPI_Datatype datatype);
+void set_receive_vector(Call& call, object::CollectiveCall& collective, void* buffer,
+                        MPI_Count count, MPI_Datatype datatype);
 
 /// Starts what was described and waits for it, or makes a request of it.
 int run(Call& call, object::Communicator& comm, object::CollectiveCall collective,

@@ -18,15 +18,28 @@ inline object::Rank& rank_of(Call& call) noexcept
     return object::as_rank(call.rank());
 }
 
+/// The datatype behind a checked handle.
+inline const object::Datatype& type_of(Call& call, MPI_Datatype datatype) noexcept
+{
+    return *object::find_datatype(call.rank(), datatype);
+}
+
+/// An address computed as a number: data may be counted from null (MPI_BOTTOM), and where there are
+/// no elements it may lie anywhere.
+inline std::byte* bytes_behind(const void* buffer, std::int64_t offset) noexcept
+{
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                        static_cast<std::uintptr_t>(offset));
+}
+
 /// Bytes of `count` elements on the wire, where gaps of an element do not travel. False, and the
 /// call failed, where they cannot be counted.
-/// Requires a checked datatype.
-inline bool size_of(Call& call, MPI_Count count, MPI_Datatype datatype, std::uint64_t* bytes)
+inline bool size_of(Call& call, MPI_Count count, const object::Datatype& type, std::uint64_t* bytes)
 {
-    const std::uint64_t size = object::find_datatype(datatype)->size_bytes;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), size, bytes)) [[unlikely]] {
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), type.size_bytes, bytes))
+        [[unlikely]] {
         call.fail(MPI_ERR_COUNT, "count %lld of %llu-byte elements is more than 2^64 bytes",
-                  static_cast<long long>(count), static_cast<unsigned long long>(size));
+                  static_cast<long long>(count), static_cast<unsigned long long>(type.size_bytes));
         return false;
     }
     return true;

@@ -219,17 +219,6 @@ int Status_set_cancelled(Call&, MPI_Status* status, int flag)
     return MPI_SUCCESS;
 }
 
-int Status_set_elements(Call& call, MPI_Status* status, MPI_Datatype datatype, MPI_Count count)
-{
-    const int size_bytes = object::predefined_size_bytes(object::bits_of(datatype));
-    if (size_bytes <= 0) {
-        return call.fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                         "this version of Headway sets elements of predefined datatypes only");
-    }
-    object::set_status_bytes(*status, count * size_bytes);
-    return MPI_SUCCESS;
-}
-
 int Test_cancelled(Call&, const MPI_Status* status, int* flag)
 {
     *flag = object::is_status_cancelled(*status) ? 1 : 0;

@@ -18,15 +18,23 @@ using protocol::coll::Collective;
 /// Finds out what `op` does on `datatype`. The class of what is wrong, else MPI_SUCCESS.
 int set_reduction(Call& call, CollectiveCall& collective, MPI_Datatype datatype, MPI_Op op)
 {
-    const object::Datatype* type = object::find_datatype(datatype);
+    const object::Datatype* type = object::find_datatype(call.rank(), datatype);
     collective.element_bytes = type->size_bytes;
     auto* user = call.rank().handles->find<object::UserOperator>(op);
     if (user != nullptr) {
         collective.is_commutative = user->is_commutative;
-        collective.make_keep().user = std::make_unique<object::UserReduction>(user, datatype);
+        collective.make_keep().user =
+            std::make_unique<object::UserReduction>(rank_of(call), user, datatype);
         return MPI_SUCCESS;
     }
     const auto predefined = object::find_predefined_operator(op);
+    if (type->kind == data::ElementKind::none &&
+        !object::is_predefined(object::bits_of(datatype))) {
+        return call.fail(MPI_ERR_OP,
+                         "the operator (argument op, 0x%zx) is predefined and not defined on "
+                         "datatypes that a program makes; use MPI_Op_create for such",
+                         static_cast<std::size_t>(object::bits_of(op)));
+    }
     if (!predefined || data::reduce_kernel(*predefined, type->kind) == nullptr) {
         return call.fail(MPI_ERR_OP,
                          "the operator (argument op, 0x%zx) is not defined on the datatype (0x%zx)",
@@ -49,7 +57,7 @@ struct Combination {
 int begin(Call& call, CollectiveCall& collective, const Combination& combination)
 {
     std::uint64_t bytes = 0;
-    if (!size_of(call, combination.count, combination.datatype, &bytes)) {
+    if (!size_of(call, combination.count, type_of(call, combination.datatype), &bytes)) {
         return MPI_ERR_COUNT;
     }
     collective.count = static_cast<std::uint64_t>(combination.count);
@@ -68,10 +76,10 @@ int reduce(Call& call, const void* sendbuf, void* recvbuf, const Combination& co
     const bool at_root = root == comm.rank();
     collective.in_place = at_root && sendbuf == MPI_IN_PLACE;
     if (!collective.in_place) {
-        set_send_vector(collective, sendbuf, combination.count, combination.datatype);
+        set_send_vector(call, collective, sendbuf, combination.count, combination.datatype);
     }
     if (at_root) {
-        set_receive_vector(collective, recvbuf, combination.count, combination.datatype);
+        set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
     }
     return run(call, comm, std::move(collective), request);
 }
@@ -87,9 +95,9 @@ int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbu
     }
     collective.in_place = sendbuf == MPI_IN_PLACE;
     if (!collective.in_place) {
-        set_send_vector(collective, sendbuf, combination.count, combination.datatype);
+        set_send_vector(call, collective, sendbuf, combination.count, combination.datatype);
     }
-    set_receive_vector(collective, recvbuf, combination.count, combination.datatype);
+    set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
     return run(call, comm, std::move(collective), request);
 }
 
@@ -100,8 +108,9 @@ int scatter_reduced(Call& call, CollectiveCall collective, const void* sendbuf, 
 {
     collective.collective = Collective::reduce_scatter;
     collective.in_place = sendbuf == MPI_IN_PLACE;
-    set_send_vector(collective, collective.in_place ? recvbuf : sendbuf, total, datatype);
-    set_receive_vector(collective, recvbuf, static_cast<MPI_Count>(collective.count), datatype);
+    set_send_vector(call, collective, collective.in_place ? recvbuf : sendbuf, total, datatype);
+    set_receive_vector(call, collective, recvbuf, static_cast<MPI_Count>(collective.count),
+                       datatype);
     return run(call, comm, std::move(collective), request);
 }
 
@@ -237,8 +246,8 @@ int Reduce_local(Call& call, const void* inbuf, void* inoutbuf, MPI_Count count,
     if (const int error = begin(call, collective, {count, datatype, op}); error != MPI_SUCCESS) {
         return error;
     }
-    set_send_vector(collective, inbuf, count, datatype);
-    set_receive_vector(collective, inoutbuf, count, datatype);
+    set_send_vector(call, collective, inbuf, count, datatype);
+    set_receive_vector(call, collective, inoutbuf, count, datatype);
     object::reduce_local(rank_of(call), std::move(collective));
     return MPI_SUCCESS;
 }

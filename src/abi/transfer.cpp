@@ -17,6 +17,18 @@ int fail_for_memory(Call& call)
                      "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
 }
 
+bool send_packed_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
+{
+    constexpr std::size_t packed_here_max = 4096;
+    if (transfer.bytes > packed_here_max) {
+        return false;
+    }
+    std::byte packed[packed_here_max];
+    object::pack(transfer.block(), packed);
+    return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes);
+}
+
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
 {
     Op* op = rank.driver().create_op(engine::OpKind::send);
@@ -27,7 +39,7 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     op->peer = peer_of(comm, transfer.peer);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
     if (transfer.is_packed || transfer.is_copied) {
-        auto* keep = new object::PackedSend(*transfer.type, transfer.address, transfer.count);
+        auto* keep = new object::PackedSend(transfer.block());
         op->address = keep->bytes();
         object::set_keep(*op, keep);
     }
@@ -40,8 +52,7 @@ void set_target(Op* op, const Transfer& transfer)
 {
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
     if (transfer.is_packed) {
-        auto* keep = new object::PackedReceive(*transfer.type, const_cast<void*>(transfer.address),
-                                               transfer.count);
+        auto* keep = new object::PackedReceive(transfer.block());
         op->address = keep->bytes();
         object::set_keep(*op, keep);
     }

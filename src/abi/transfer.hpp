@@ -10,29 +10,34 @@ namespace headway::abi {
 
 /// A buffer of the caller and the member that it goes to or comes from.
 struct Transfer {
-    const void* address = nullptr;
-    std::uint64_t bytes = 0;  ///< on the wire
+    const void* address = nullptr;  ///< of the bytes, where they are not packed
+    std::uint64_t bytes = 0;        ///< on the wire
     int peer = MPI_PROC_NULL;
     int tag = 0;
-    /// Elements with gaps travel packed.
-    const object::Datatype* type = nullptr;
+    /// What is not one run of bytes travels packed.
     bool is_packed = false;
     /// The send works on a copy of the message: its buffer changes before it is over.
     bool is_copied = false;
+    const object::Datatype* type = nullptr;
+    const void* elements = nullptr;
     std::uint64_t count = 0;
+
+    object::TypedBlock block() const { return {type->layout, const_cast<void*>(elements), count}; }
 };
 
 /// False, and the call failed, where the bytes cannot be counted. Requires a checked datatype.
 inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
                      int tag, Transfer* transfer)
 {
-    transfer->address = buf;
+    const object::Datatype* type = object::find_datatype(call.rank(), datatype);
+    transfer->elements = buf;
     transfer->peer = peer;
     transfer->tag = tag;
-    transfer->type = object::find_datatype(datatype);
+    transfer->type = type;
     transfer->count = static_cast<std::uint64_t>(count);
-    transfer->is_packed = object::has_gaps(*transfer->type);
-    return size_of(call, count, datatype, &transfer->bytes);
+    transfer->address = bytes_behind(buf, type->first_byte);
+    transfer->is_packed = !type->is_one_run(transfer->count);
+    return size_of(call, count, *type, &transfer->bytes);
 }
 
 /// Starts it. Null: the node heap is exhausted and nothing was started.
@@ -46,12 +51,18 @@ void set_target(engine::Op* op, const Transfer& transfer);
 /// A complete receive from MPI_PROC_NULL; null: the node heap is exhausted.
 engine::Op* make_null_receive(object::Rank& rank);
 
+/// The same as send_at_once() for messages that travel packed.
+bool send_packed_at_once(object::Rank& rank, const object::Communicator& comm,
+                         const Transfer& transfer);
+
 /// Sends without an op what leaves at once. False: an op is needed, nothing happened.
 inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
                          const Transfer& transfer)
 {
-    return !transfer.is_packed &&
-           protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+    if (transfer.is_packed) [[unlikely]] {
+        return send_packed_at_once(rank, comm, transfer);
+    }
+    return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
                                   transfer.bytes);
 }

@@ -5,40 +5,50 @@
 #include <limits>
 #include <utility>
 
-#include "object/packed.hpp"
+#include "object/rank.hpp"
 
 namespace headway::object {
 
-UserReduction::UserReduction(UserOperator* op, MPI_Datatype datatype)
-    : op_(op), datatype_(datatype), type_(*find_datatype(datatype))
+UserReduction::UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype)
+    : rank_(rank), op_(op), datatype_(datatype), layout_(find_datatype(rank, datatype)->layout)
 {
     ++op_->references;
+    const TypeSource source = source_of(rank, datatype);
+    is_derived_ = source.derived != nullptr;
+    if (is_derived_) {
+        datatype_ = make_datatype(rank, source.derived, true);
+    }
 }
 
 UserReduction::~UserReduction()
 {
+    if (is_derived_ && datatype_ != MPI_DATATYPE_NULL) {
+        free_datatype(rank_, datatype_);
+    }
     drop_operator(op_);
 }
 
 void UserReduction::apply(const void* in, void* inout, std::uint64_t count) const
 {
-    if (has_gaps(type_)) {
+    if (!layout_->is_dense()) {
         apply_with_gaps(in, inout, count);
         return;
     }
-    call(in, inout, count);
+    // The address of an element is not that of its data where the type begins elsewhere.
+    const auto begin = static_cast<std::uintptr_t>(layout_->data.begin);
+    call(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(in) - begin),
+         reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(inout) - begin), count);
 }
 
 void UserReduction::apply_with_gaps(const void* in, void* inout, std::uint64_t count) const
 {
-    const std::uint64_t packed_bytes = count * type_.size_bytes;
-    const std::uint64_t spread_bytes = count * type_.extent_bytes;
-    const auto first = std::make_unique<std::byte[]>(spread_bytes);
-    const auto second = std::make_unique<std::byte[]>(spread_bytes);
-    unpack(type_, static_cast<const std::byte*>(in), packed_bytes, first.get());
-    unpack(type_, static_cast<const std::byte*>(inout), packed_bytes, second.get());
-    call(first.get(), second.get(), count);
-    pack(type_, second.get(), count, static_cast<std::byte*>(inout));
+    const SpreadElements first(layout_, count);
+    const SpreadElements second(layout_, count);
+    const std::uint64_t bytes = first.block().packed_bytes();
+    unpack(first.block(), static_cast<const std::byte*>(in), bytes);
+    unpack(second.block(), static_cast<const std::byte*>(inout), bytes);
+    call(first.block().elements, second.block().elements, count);
+    pack(second.block(), static_cast<std::byte*>(inout));
 }
 
 void UserReduction::call(const void* in, void* inout, std::uint64_t count) const
@@ -54,7 +64,7 @@ void UserReduction::call(const void* in, void* inout, std::uint64_t count) const
     for (std::uint64_t done = 0; done < count;) {
         const std::uint64_t piece = std::min(piece_max, count - done);
         auto elements = static_cast<int>(piece);
-        const std::uint64_t offset = done * type_.extent_bytes;
+        const auto offset = static_cast<std::int64_t>(done) * layout_->extent;
         op_->narrow(static_cast<char*>(const_cast<void*>(in)) + offset,
                     static_cast<char*>(inout) + offset, &elements, &datatype);
         done += piece;
@@ -70,7 +80,7 @@ PackedBlocks::PackedBlocks(std::vector<TypedBlock> blocks) : blocks_(std::move(b
     packed_ = std::make_unique<std::byte[]>(total);
     std::byte* to = packed_.get();
     for (const TypedBlock& block : blocks_) {
-        pack(*block.type, block.elements, block.count, to);
+        pack(block, to);
         to += block.packed_bytes();
     }
 }
@@ -79,7 +89,7 @@ void PackedBlocks::give_back() const
 {
     const std::byte* from = packed_.get();
     for (const TypedBlock& block : blocks_) {
-        unpack(*block.type, from, block.packed_bytes(), block.elements);
+        unpack(block, from, block.packed_bytes());
         from += block.packed_bytes();
     }
 }

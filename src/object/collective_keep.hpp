@@ -9,17 +9,17 @@
 #include <optional>
 #include <vector>
 
-#include "object/datatype.hpp"
-#include "object/op_keep.hpp"
 #include "object/operator.hpp"
+#include "object/packed.hpp"
 
 namespace headway::object {
 
 /// A user-defined operator on a datatype, for the graph engine, which hands it back for every
-/// step. Holds a reference on the operator: it may be freed while a collective uses it.
+/// step. Holds a reference on the operator, and a derived datatype under a handle of its own: both
+/// may be freed while a collective uses them.
 class UserReduction {
   public:
-    UserReduction(UserOperator* op, MPI_Datatype datatype);
+    UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype);
     ~UserReduction();
     UserReduction(const UserReduction&) = delete;
     UserReduction& operator=(const UserReduction&) = delete;
@@ -31,18 +31,11 @@ class UserReduction {
     void apply_with_gaps(const void* in, void* inout, std::uint64_t count) const;
     void call(const void* in, void* inout, std::uint64_t count) const;
 
+    Rank& rank_;
     UserOperator* op_;
     MPI_Datatype datatype_;
-    const Datatype& type_;
-};
-
-/// Consecutive elements of a user's buffer.
-struct TypedBlock {
-    const Datatype* type = nullptr;
-    std::byte* elements = nullptr;
-    std::uint64_t count = 0;
-
-    std::uint64_t packed_bytes() const noexcept { return count * type->size_bytes; }
+    bool is_derived_;
+    data::Layout::Pointer layout_;
 };
 
 /// A packed copy of blocks of a user's buffer, one after the other, which takes its place.

@@ -3,9 +3,9 @@
 
 #include <array>
 #include <cstddef>
-#include <cwchar>
+#include <span>
 
-#include "object/handle.hpp"
+#include "object/rank.hpp"
 
 namespace headway::object {
 
@@ -33,24 +33,40 @@ constexpr ElementKind integer_kind()
 }
 
 template <typename Value, typename Index>
-struct PairLayout {
+struct PairOf {
     Value value;
     Index index;
 };
 
+data::BasicType basic_of(MPI_Datatype handle)
+{
+    const HandleBits bits = bits_of(handle);
+    return {static_cast<std::uint16_t>(bits),
+            static_cast<std::uint16_t>(predefined_sizes[bits - datatype_first])};
+}
+
+/// Complex numbers are aligned as their parts are, all others as their size says.
+std::int64_t alignment_of(const Datatype& type)
+{
+    const auto size = static_cast<std::int64_t>(type.size_bytes);
+    const bool is_complex =
+        type.kind >= ElementKind::complex32 && type.kind <= ElementKind::complex128;
+    return is_complex ? size / 2 : size;
+}
+
 /// Fills the table handle by handle. The size comes from the handle table of the ABI; here stand
-/// the kinds and the extents that differ from the size.
+/// the kinds, and the places of the parts of pairs.
 class TableBuilder {
   public:
     TypeTable build()
     {
-        fill_sizes();
         set_c_integers();
         set_floats();
         set_logicals();
         set_fortran();
+        set_sizes();
         set_pairs();
-        return table_;
+        return std::move(table_);
     }
 
   private:
@@ -58,19 +74,32 @@ class TableBuilder {
     void set(MPI_Datatype handle, ElementKind kind) { at(handle).kind = kind; }
 
     template <typename Value, typename Index>
-    void set_pair(MPI_Datatype handle, ElementKind kind)
+    void set_pair(MPI_Datatype handle, ElementKind kind, MPI_Datatype value, MPI_Datatype index)
     {
-        at(handle).kind = kind;
-        at(handle).extent_bytes = sizeof(PairLayout<Value, Index>);
-        at(handle).value_bytes = sizeof(Value);
+        using Pair = PairOf<Value, Index>;
+        const data::BasicPart parts[] = {
+            {basic_of(value), 0, alignof(Value)},
+            {basic_of(index), offsetof(Pair, index), alignof(Index)},
+        };
+        set_layout(at(handle), data::make_basic(parts));
+        set(handle, kind);
     }
 
-    void fill_sizes()
+    static void set_layout(Datatype& type, data::Layout::Pointer layout)
+    {
+        type.layout = std::move(layout);
+        type.take_numbers();
+    }
+
+    void set_sizes()
     {
         for (std::size_t i = 0; i < type_count; ++i) {
-            if (const int bytes = predefined_sizes[i]; bytes > 0) {
-                table_[i].size_bytes = static_cast<std::uint16_t>(bytes);
-                table_[i].extent_bytes = static_cast<std::uint16_t>(bytes);
+            if (predefined_sizes[i] > 0) {
+                Datatype& type = table_[i];
+                type.size_bytes = static_cast<std::uint64_t>(predefined_sizes[i]);
+                const auto handle = handle_from<MPI_Datatype>(datatype_first + i);
+                const data::BasicPart whole{basic_of(handle), 0, alignment_of(type)};
+                set_layout(type, data::make_basic(std::span(&whole, 1)));
             }
         }
     }
@@ -148,15 +177,17 @@ class TableBuilder {
 
     void set_pairs()
     {
-        set_pair<float, int>(MPI_FLOAT_INT, ElementKind::pair_float_int);
-        set_pair<double, int>(MPI_DOUBLE_INT, ElementKind::pair_double_int);
-        set_pair<long, int>(MPI_LONG_INT, ElementKind::pair_long_int);
-        set_pair<int, int>(MPI_2INT, ElementKind::pair_int_int);
-        set_pair<short, int>(MPI_SHORT_INT, ElementKind::pair_short_int);
-        set_pair<long double, int>(MPI_LONG_DOUBLE_INT, ElementKind::pair_long_double_int);
-        set_pair<int, int>(MPI_2INTEGER, ElementKind::pair_int_int);
-        set_pair<float, float>(MPI_2REAL, ElementKind::pair_float_float);
-        set_pair<double, double>(MPI_2DOUBLE_PRECISION, ElementKind::pair_double_double);
+        set_pair<float, int>(MPI_FLOAT_INT, ElementKind::pair_float_int, MPI_FLOAT, MPI_INT);
+        set_pair<double, int>(MPI_DOUBLE_INT, ElementKind::pair_double_int, MPI_DOUBLE, MPI_INT);
+        set_pair<long, int>(MPI_LONG_INT, ElementKind::pair_long_int, MPI_LONG, MPI_INT);
+        set_pair<int, int>(MPI_2INT, ElementKind::pair_int_int, MPI_INT, MPI_INT);
+        set_pair<short, int>(MPI_SHORT_INT, ElementKind::pair_short_int, MPI_SHORT, MPI_INT);
+        set_pair<long double, int>(MPI_LONG_DOUBLE_INT, ElementKind::pair_long_double_int,
+                                   MPI_LONG_DOUBLE, MPI_INT);
+        set_pair<int, int>(MPI_2INTEGER, ElementKind::pair_int_int, MPI_INTEGER, MPI_INTEGER);
+        set_pair<float, float>(MPI_2REAL, ElementKind::pair_float_float, MPI_REAL, MPI_REAL);
+        set_pair<double, double>(MPI_2DOUBLE_PRECISION, ElementKind::pair_double_double,
+                                 MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION);
     }
 
     TypeTable table_{};
@@ -164,15 +195,63 @@ class TableBuilder {
 
 }  // namespace
 
-const Datatype* find_datatype(MPI_Datatype handle) noexcept
+void Datatype::take_numbers()
 {
-    // Facts of the platform, the same for every rank; built when the first type is asked for.
-    static const TypeTable table = TableBuilder().build();
+    size_bytes = layout->size_bytes();
+    extent_bytes = layout->extent;
+    first_byte = layout->data.begin;
+    is_dense = layout->is_dense();
+    is_run = layout->size_bytes() == 0 || layout->program.view().is_run();
+}
+
+const Datatype* find_predefined_datatype(MPI_Datatype handle) noexcept
+{
+    // Facts of the platform, the same for every rank; built when the first type is asked for, and
+    // left to the end of the process, which may come while threads still run.
+    static const TypeTable& table = *new TypeTable(TableBuilder().build());
     const HandleBits index = bits_of(handle) - datatype_first;
-    if (index >= type_count || table[index].size_bytes == 0) {
+    if (index >= type_count || table[index].layout == nullptr) {
         return nullptr;
     }
     return &table[index];
+}
+
+DerivedDatatype::DerivedDatatype(std::shared_ptr<const TypeRecord> made) : record(std::move(made))
+{
+    layout = record->layout;
+    kind = record->kind;
+    take_numbers();
+}
+
+MPI_Datatype make_datatype(Rank& rank, std::shared_ptr<const TypeRecord> record, bool is_committed)
+{
+    auto type = std::make_unique<DerivedDatatype>(std::move(record));
+    type->is_committed = is_committed;
+    const auto handle = rank.pool().acquire<MPI_Datatype>(type.get());
+    if (bits_of(handle) == 0) {
+        return MPI_DATATYPE_NULL;
+    }
+    (void)type.release();
+    return handle;
+}
+
+void free_datatype(Rank& rank, MPI_Datatype handle)
+{
+    const std::unique_ptr<DerivedDatatype> type(find_derived_datatype(rank, handle));
+    rank.pool().release(handle);
+}
+
+TypeSource source_of(const RankAccess& rank, MPI_Datatype handle)
+{
+    const DerivedDatatype* derived = find_derived_datatype(rank, handle);
+    return derived != nullptr ? TypeSource{MPI_DATATYPE_NULL, derived->record}
+                              : TypeSource{handle, nullptr};
+}
+
+TypeNotes& notes_of(Rank& rank, MPI_Datatype handle)
+{
+    DerivedDatatype* derived = find_derived_datatype(rank, handle);
+    return derived != nullptr ? derived->notes : rank.predefined_type_notes()[bits_of(handle)];
 }
 
 }  // namespace headway::object

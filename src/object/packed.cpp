@@ -2,76 +2,59 @@
 #include "object/packed.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace headway::object {
 
 namespace {
 
-/// Where an element has its second part: behind the first, aligned for itself, as in a C struct.
-/// Every second part is an int, float or double, whose alignment is its size.
-std::size_t index_offset(const Datatype& type) noexcept
+data::TypedElements elements_of(const TypedBlock& block) noexcept
 {
-    const std::size_t index_bytes = std::size_t{type.size_bytes} - type.value_bytes;
-    const std::size_t alignment = std::max<std::size_t>(index_bytes, 1);
-    return (type.value_bytes + alignment - 1) / alignment * alignment;
+    return {block.layout->program.view(), block.layout->extent, block.elements};
 }
 
 }  // namespace
 
-void pack(const Datatype& type, const void* elements, std::uint64_t count, std::byte* packed)
+void pack(const TypedBlock& block, std::byte* packed)
 {
-    if (!has_gaps(type)) {
-        if (count != 0) {
-            std::memcpy(packed, elements, count * type.size_bytes);
-        }
-        return;
-    }
-    const std::size_t second = index_offset(type);
-    const std::size_t index_bytes = std::size_t{type.size_bytes} - type.value_bytes;
-    const auto* from = static_cast<const std::byte*>(elements);
-    for (std::uint64_t i = 0; i < count; ++i) {
-        std::memcpy(packed, from, type.value_bytes);
-        std::memcpy(packed + type.value_bytes, from + second, index_bytes);
-        packed += type.size_bytes;
-        from += type.extent_bytes;
-    }
+    data::pack(elements_of(block), 0, block.packed_bytes(), packed);
 }
 
-void unpack(const Datatype& type, const std::byte* packed, std::uint64_t bytes, void* elements)
+void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t bytes)
 {
-    const std::size_t second = index_offset(type);
-    auto* to = static_cast<std::byte*>(elements);
-    while (bytes != 0) {
-        const std::size_t value = std::min<std::uint64_t>(bytes, type.value_bytes);
-        std::memcpy(to, packed, value);
-        const std::size_t index =
-            std::min<std::uint64_t>(bytes - value, std::uint64_t{type.size_bytes} - value);
-        std::memcpy(to + second, packed + value, index);
-        bytes -= value + index;
-        packed += type.size_bytes;
-        to += type.extent_bytes;
-    }
+    data::unpack(elements_of(block), 0, bytes, packed);
 }
 
-PackedSend::PackedSend(const Datatype& type, const void* elements, std::uint64_t count)
-    : packed_(std::make_unique_for_overwrite<std::byte[]>(count * type.size_bytes))
+PackedSend::PackedSend(const TypedBlock& block)
+    : packed_(std::make_unique_for_overwrite<std::byte[]>(block.packed_bytes()))
 {
-    pack(type, elements, count, packed_.get());
+    pack(block, packed_.get());
 }
 
 void PackedSend::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
 
-PackedReceive::PackedReceive(const Datatype& type, void* elements, std::uint64_t count)
-    : type_(type),
-      elements_(elements),
-      packed_(std::make_unique_for_overwrite<std::byte[]>(count * type.size_bytes))
+PackedReceive::PackedReceive(TypedBlock block)
+    : block_(std::move(block)),
+      packed_(std::make_unique_for_overwrite<std::byte[]>(block_.packed_bytes()))
 {
 }
 
 void PackedReceive::finish(Rank& /*rank*/, engine::Op& op)
 {
-    unpack(type_, packed_.get(), op.status_bytes, elements_);
+    unpack(block_, packed_.get(), op.status_bytes);
+}
+
+SpreadElements::SpreadElements(data::Layout::Pointer layout, std::uint64_t count)
+    : block_{std::move(layout), nullptr, count}
+{
+    // Elements may follow each other downwards, and their data may begin anywhere.
+    const data::Layout& type = *block_.layout;
+    const std::int64_t steps = count != 0 ? type.extent * static_cast<std::int64_t>(count - 1) : 0;
+    const std::int64_t begin = type.data.begin + std::min<std::int64_t>(steps, 0);
+    const std::int64_t end = type.data.end + std::max<std::int64_t>(steps, 0);
+    memory_ = std::make_unique<std::byte[]>(static_cast<std::size_t>(end - begin));
+    block_.elements = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory_.get()) -
+                                              static_cast<std::uintptr_t>(begin));
 }
 
 }  // namespace headway::object

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements with gaps (MPI_DOUBLE_INT and kin): they travel packed, and a receive must leave the
-// gaps of the user's buffer alone. Whatever travels packed lives in a private buffer that is kept
-// with the op and, for a receive, unpacked by the owner when it completes the request.
+// Elements with gaps: they travel packed, and a receive must leave the gaps of the user's buffer
+// alone. Whatever travels packed lies in a private buffer that is kept with the op and, for a
+// receive, unpacked by the owner when it completes the request.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,24 @@
 
 namespace headway::object {
 
-inline bool has_gaps(const Datatype& type) noexcept
-{
-    return type.size_bytes != type.extent_bytes;
-}
+/// Consecutive elements of a user's buffer. Their datatype may be freed meanwhile.
+struct TypedBlock {
+    data::Layout::Pointer layout;
+    void* elements = nullptr;
+    std::uint64_t count = 0;
 
-/// Copies `count` elements into consecutive bytes (size_bytes each), and those with gaps back.
-void pack(const Datatype& type, const void* elements, std::uint64_t count, std::byte* packed);
-/// Of the last element only what `bytes` says has arrived.
-void unpack(const Datatype& type, const std::byte* packed, std::uint64_t bytes, void* elements);
+    std::uint64_t packed_bytes() const noexcept { return count * layout->size_bytes(); }
+};
 
-/// Kept with a send: the message, packed where its elements have gaps.
+/// Copies all elements into consecutive bytes.
+void pack(const TypedBlock& block, std::byte* packed);
+/// The opposite, for as many bytes as have arrived.
+void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t bytes);
+
+/// Kept with a send: the message, packed.
 class PackedSend final : public OpKeep {
   public:
-    PackedSend(const Datatype& type, const void* elements, std::uint64_t count);
+    explicit PackedSend(const TypedBlock& block);
 
     std::byte* bytes() noexcept { return packed_.get(); }
     void finish(Rank& rank, engine::Op& op) override;
@@ -38,15 +42,27 @@ class PackedSend final : public OpKeep {
 /// Kept with a receive: where the packed message arrives, and where it goes.
 class PackedReceive final : public OpKeep {
   public:
-    PackedReceive(const Datatype& type, void* elements, std::uint64_t count);
+    explicit PackedReceive(TypedBlock block);
 
     std::byte* bytes() noexcept { return packed_.get(); }
     void finish(Rank& rank, engine::Op& op) override;
 
   private:
-    const Datatype& type_;
-    void* elements_;
+    TypedBlock block_;
     std::unique_ptr<std::byte[]> packed_;
+};
+
+/// Memory in which elements lie as they do in a program's buffer, gaps included.
+class SpreadElements {
+  public:
+    SpreadElements(data::Layout::Pointer layout, std::uint64_t count);
+
+    /// The block; its address is that of the first element.
+    const TypedBlock& block() const noexcept { return block_; }
+
+  private:
+    TypedBlock block_;
+    std::unique_ptr<std::byte[]> memory_;
 };
 
 }  // namespace headway::object

@@ -155,6 +155,10 @@ void Rank::close()
 {
     phase = Phase::finalized;
     door_.close();
+    for (const auto& [key, datatype] : fortran_types_) {
+        free_datatype(*this, datatype);
+    }
+    fortran_types_.clear();
     self->drop_reference();
     world->drop_reference();
     self = nullptr;

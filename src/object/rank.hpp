@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <deque>
+#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/driver.hpp"
 #include "object/any_time.hpp"
 #include "object/attribute.hpp"
 #include "object/communicator.hpp"
+#include "object/datatype.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
@@ -39,6 +43,13 @@ class Rank : public RankAccess {
     HandlePool& pool() noexcept { return *pool_; }
     AnyTimePart& any_time() noexcept { return *any_time_; }
     KeyvalTable& keyvals() noexcept { return keyvals_; }
+    /// By handle; those of derived types lie in these.
+    std::unordered_map<HandleBits, TypeNotes>& predefined_type_notes() noexcept
+    {
+        return predefined_type_notes_;
+    }
+    /// Datatypes of Fortran by combiner, precision and range, which stay as long as the rank.
+    std::map<std::array<int, 3>, MPI_Datatype>& fortran_types() noexcept { return fortran_types_; }
     /// What MPI_INFO_ENV stands for.
     const Info& environment_info() const noexcept { return environment_info_; }
 
@@ -82,6 +93,8 @@ class Rank : public RankAccess {
     std::unique_ptr<AnyTimePart> own_any_time_;
     AnyTimePart* any_time_;
     KeyvalTable keyvals_;
+    std::unordered_map<HandleBits, TypeNotes> predefined_type_notes_;
+    std::map<std::array<int, 3>, MPI_Datatype> fortran_types_;
     Info environment_info_;
     int universe_size_ = 0;
     std::unique_ptr<platform::DeviceMemory> device_memory_;

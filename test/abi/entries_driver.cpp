@@ -221,9 +221,9 @@ TEST_F(EntriesTest, a_user_handler_may_throw)
             return code;
         }
     };
-    MPI_Datatype type = MPI_DATATYPE_NULL;
+    char port[MPI_MAX_PORT_NAME];
     EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_NULL); }), MPI_ERR_COMM);
-    EXPECT_EQ(thrown_by([&] { return MPI_Type_contiguous(1, MPI_INT, &type); }),
+    EXPECT_EQ(thrown_by([&] { return MPI_Open_port(MPI_INFO_NULL, port); }),
               MPI_ERR_UNSUPPORTED_OPERATION);
     stand_in_.answer = MPI_ERR_OTHER;
     EXPECT_EQ(thrown_by([&] { return MPI_Barrier(MPI_COMM_WORLD); }), MPI_ERR_OTHER);

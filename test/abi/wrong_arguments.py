@@ -43,18 +43,26 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "argv": ("NULL", []),
     "int": ("0", []),
     "flag": ("0", []),
+    "number": ("0", []),
+    "byte_number": ("0", []),
+    "rank": ("0", []),
     "keyval": ("MPI_KEYVAL_INVALID", []),
     "strings": ("NULL", []),
     "attribute_function": ("NULL", []),
 }
-INPUTS["queried_datatype"] = INPUTS["datatype"]
+INPUTS["any_datatype"] = INPUTS["queried_datatype"] = INPUTS["datatype"]
+INPUTS["named_datatype"] = (INPUTS["datatype"][0], INPUTS["datatype"][1][1:])
 INPUTS["comm_or_null"] = (INPUTS["comm"][0], INPUTS["comm"][1][1:])
 ARRAYS = {"request": "requests", "status": "statuses", "int": "numbers", "group_rank": "numbers",
           "group_rank_or_null": "null_ranks", "count": "(void*)counts",
-          "displacement": "(void*)displacements", "datatype": "datatypes"}
+          "displacement": "(void*)displacements", "datatype": "datatypes",
+          "any_datatype": "datatypes", "number": "(void*)displacements",
+          "byte_number": "(void*)displacements", "aint": "(void*)displacements",
+          "long_count": "(void*)displacements"}
 # Arrays with a wrong entry, and the class of it.
 WRONG_ARRAYS = {"count": ("(void*)negative_counts", "MPI_ERR_COUNT"),
-                "datatype": ("null_datatypes", "MPI_ERR_TYPE")}
+                "datatype": ("null_datatypes", "MPI_ERR_TYPE"),
+                "any_datatype": ("null_datatypes", "MPI_ERR_TYPE")}
 RANK_KINDS = {"group_rank", "group_rank_or_null"}
 Case = tuple[dict[str, str], str]
 
@@ -97,8 +105,8 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
             array, error = WRONG_ARRAYS[arg.kind]
             cases.append(({name: array}, error))
         return cases
-    # The size of a buffer in bytes is a count by its type, but no number of elements.
-    if arg.direction == "in" and (arg.kind == "length" or (arg.kind, name) == ("count", "size")):
+    # Sizes, lengths and maxima are counts by their type, but only a count has its own class.
+    if arg.direction == "in" and arg.kind in ("length", "count"):
         return [({name: "-1"}, "MPI_ERR_COUNT" if "count" in name else "MPI_ERR_ARG")]
     if arg.direction == "in":
         return [({name: value}, error) for value, error in INPUTS[arg.kind][1]]

@@ -76,11 +76,13 @@ TEST(Datatype, SizesAreThoseOfTheLanguages)
         {MPI_COMPLEX16, 16},
     };
     for (const NamedType& each : known) {
-        const Datatype* type = find_datatype(each.handle);
+        const Datatype* type = find_predefined_datatype(each.handle);
         ASSERT_NE(type, nullptr) << bits_of(each.handle);
         EXPECT_EQ(type->size_bytes, each.size_bytes) << bits_of(each.handle);
-        EXPECT_EQ(type->extent_bytes, each.size_bytes) << bits_of(each.handle);
-        EXPECT_EQ(type->value_bytes, 0) << bits_of(each.handle);
+        EXPECT_EQ(type->extent_bytes, static_cast<std::int64_t>(each.size_bytes))
+            << bits_of(each.handle);
+        EXPECT_TRUE(type->is_dense) << bits_of(each.handle);
+        EXPECT_EQ(type->layout->signature->elements(), 1U) << bits_of(each.handle);
     }
 }
 
@@ -91,11 +93,12 @@ void check_pair(MPI_Datatype handle)
         Value value;
         Index index;
     };
-    const Datatype* type = find_datatype(handle);
+    const Datatype* type = find_predefined_datatype(handle);
     ASSERT_NE(type, nullptr);
     EXPECT_EQ(type->size_bytes, sizeof(Value) + sizeof(Index));
-    EXPECT_EQ(type->extent_bytes, sizeof(Pair));
-    EXPECT_EQ(type->value_bytes, sizeof(Value));
+    EXPECT_EQ(type->extent_bytes, static_cast<std::int64_t>(sizeof(Pair)));
+    EXPECT_EQ(type->is_dense, sizeof(Value) + sizeof(Index) == sizeof(Pair));
+    EXPECT_EQ(type->layout->signature->bytes_of(1), sizeof(Value));
     EXPECT_NE(data::reduce_kernel(data::ReduceOperator::max_location, type->kind), nullptr);
 }
 
@@ -114,10 +117,10 @@ TEST(Datatype, PairsAreTheStructsOfTheStandard)
 
 TEST(Datatype, WhatIsNoneIsNull)
 {
-    EXPECT_EQ(find_datatype(MPI_DATATYPE_NULL), nullptr);
+    EXPECT_EQ(find_predefined_datatype(MPI_DATATYPE_NULL), nullptr);
     for (const HandleBits bits : {HandleBits{0}, HandleBits{0x101}, HandleBits{0x1FF},
                                   HandleBits{0x300}, HandleBits{1} << 40}) {
-        EXPECT_EQ(find_datatype(handle_from<MPI_Datatype>(bits)), nullptr);
+        EXPECT_EQ(find_predefined_datatype(handle_from<MPI_Datatype>(bits)), nullptr);
     }
 }
 

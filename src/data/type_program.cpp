@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/type_program.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace headway::data {
+
+namespace {
+
+/// Two moves that may overlap cover any size up to twice theirs.
+template <std::size_t bytes>
+void copy_ends(std::byte* to, const std::byte* from, std::size_t size)
+{
+    std::byte first[bytes];
+    std::byte last[bytes];
+    std::memcpy(first, from, bytes);
+    std::memcpy(last, from + size - bytes, bytes);
+    std::memcpy(to, first, bytes);
+    std::memcpy(to + size - bytes, last, bytes);
+}
+
+/// Runs of irregular types are short: a call of the C library takes longer than the copy.
+inline void copy_run(std::byte* to, const std::byte* from, std::size_t size)
+{
+    if (size > 64) {
+        std::memcpy(to, from, size);
+    } else if (size > 32) {
+        copy_ends<32>(to, from, size);
+    } else if (size > 16) {
+        copy_ends<16>(to, from, size);
+    } else if (size >= 8) {
+        copy_ends<8>(to, from, size);
+    } else if (size >= 4) {
+        copy_ends<4>(to, from, size);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) {
+            to[i] = from[i];
+        }
+    }
+}
+
+/// Walks over a program and copies between memory and a stream; every step takes the place in the
+/// stream and gives back the one behind it. Addresses are integers: an element with absolute
+/// addresses has none of its own to count from.
+template <bool is_pack>
+class Walk {
+  public:
+    using Stream = std::conditional_t<is_pack, std::byte*, const std::byte*>;
+
+    explicit Walk(const ProgramView& program) : program_(program) {}
+
+    void copy_elements(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
+                       Stream stream) const;
+
+  private:
+    static Stream copy_bytes(std::uintptr_t address, std::size_t bytes, Stream stream)
+    {
+        if constexpr (is_pack) {
+            copy_run(stream, reinterpret_cast<const std::byte*>(address), bytes);
+        } else {
+            copy_run(reinterpret_cast<std::byte*>(address), stream, bytes);
+        }
+        return stream + bytes;
+    }
+
+    /// Runs of a size known to the compiler become single moves.
+    template <std::size_t bytes>
+    static Stream copy_runs(std::uintptr_t address, std::uint64_t count, std::int64_t stride,
+                            Stream stream)
+    {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if constexpr (is_pack) {
+                std::memcpy(stream, reinterpret_cast<const void*>(address), bytes);
+            } else {
+                std::memcpy(reinterpret_cast<void*>(address), stream, bytes);
+            }
+            address += static_cast<std::uintptr_t>(stride);
+            stream += bytes;
+        }
+        return stream;
+    }
+
+    Stream copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const;
+    Stream copy_sequence(const TypeNode& sequence, std::uintptr_t address, Stream stream) const;
+    Stream copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
+                     std::uintptr_t address, Stream stream) const;
+    Stream copy_range(const TypeNode& node, std::uintptr_t address, std::uint64_t from,
+                      std::uint64_t to, Stream stream) const;
+    Stream copy_loop_range(const TypeNode& loop, std::uintptr_t address, std::uint64_t from,
+                           std::uint64_t to, Stream stream) const;
+    Stream copy_sequence_range(const TypeNode& sequence, std::uintptr_t address, std::uint64_t from,
+                               std::uint64_t to, Stream stream) const;
+
+    std::span<const TypePart> parts_of(const TypeNode& sequence) const
+    {
+        return program_.parts.subspan(sequence.first, sequence.count);
+    }
+
+    const ProgramView& program_;
+};
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const
+    -> Stream
+{
+    if (node.kind == NodeKind::run) {
+        return copy_bytes(address, node.packed_bytes, stream);
+    }
+    return node.kind == NodeKind::loop ? copy_loop(node, 0, node.count, address, stream)
+                                       : copy_sequence(node, address, stream);
+}
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_sequence(const TypeNode& sequence, std::uintptr_t address,
+                                  Stream stream) const -> Stream
+{
+    for (const TypePart& part : parts_of(sequence)) {
+        const TypeNode& node = program_.nodes[part.node];
+        const std::uintptr_t place = address + static_cast<std::uintptr_t>(part.offset);
+        stream = node.kind == NodeKind::run ? copy_bytes(place, node.packed_bytes, stream)
+                                            : copy_node(node, place, stream);
+    }
+    return stream;
+}
+
+/// Repetitions [first, last) of a loop.
+template <bool is_pack>
+auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
+                              std::uintptr_t address, Stream stream) const -> Stream
+{
+    const TypeNode& child = program_.nodes[loop.first];
+    const std::uint64_t count = last - first;
+    address += first * static_cast<std::uintptr_t>(loop.stride);
+    if (child.kind != NodeKind::run) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            stream = copy_node(child, address, stream);
+            address += static_cast<std::uintptr_t>(loop.stride);
+        }
+        return stream;
+    }
+    switch (child.packed_bytes) {
+        case 1:
+            return copy_runs<1>(address, count, loop.stride, stream);
+        case 2:
+            return copy_runs<2>(address, count, loop.stride, stream);
+        case 4:
+            return copy_runs<4>(address, count, loop.stride, stream);
+        case 8:
+            return copy_runs<8>(address, count, loop.stride, stream);
+        case 12:
+            return copy_runs<12>(address, count, loop.stride, stream);
+        case 16:
+            return copy_runs<16>(address, count, loop.stride, stream);
+        case 24:
+            return copy_runs<24>(address, count, loop.stride, stream);
+        case 32:
+            return copy_runs<32>(address, count, loop.stride, stream);
+        default:
+            break;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        stream = copy_bytes(address, child.packed_bytes, stream);
+        address += static_cast<std::uintptr_t>(loop.stride);
+    }
+    return stream;
+}
+
+/// Bytes [from, to) of a node; requires from < to.
+template <bool is_pack>
+auto Walk<is_pack>::copy_range(const TypeNode& node, std::uintptr_t address, std::uint64_t from,
+                               std::uint64_t to, Stream stream) const -> Stream
+{
+    if (from == 0 && to == node.packed_bytes) {
+        return copy_node(node, address, stream);
+    }
+    if (node.kind == NodeKind::run) {
+        return copy_bytes(address + from, to - from, stream);
+    }
+    return node.kind == NodeKind::loop ? copy_loop_range(node, address, from, to, stream)
+                                       : copy_sequence_range(node, address, from, to, stream);
+}
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_loop_range(const TypeNode& loop, std::uintptr_t address,
+                                    std::uint64_t from, std::uint64_t to, Stream stream) const
+    -> Stream
+{
+    const TypeNode& child = program_.nodes[loop.first];
+    const std::uint64_t unit = child.packed_bytes;
+    std::uint64_t index = from / unit;
+    const std::uint64_t last = to / unit;
+    const auto at = [&](std::uint64_t i) {
+        return address + i * static_cast<std::uintptr_t>(loop.stride);
+    };
+    if (const std::uint64_t begin = from % unit; begin != 0) {
+        stream = copy_range(child, at(index), begin, index == last ? to % unit : unit, stream);
+        if (index == last) {
+            return stream;
+        }
+        ++index;
+    }
+    stream = copy_loop(loop, index, last, address, stream);
+    const std::uint64_t end = to % unit;
+    return end != 0 ? copy_range(child, at(last), 0, end, stream) : stream;
+}
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_sequence_range(const TypeNode& sequence, std::uintptr_t address,
+                                        std::uint64_t from, std::uint64_t to, Stream stream) const
+    -> Stream
+{
+    const auto parts = parts_of(sequence);
+    // The last part that begins at or before `from`; the first part begins at 0.
+    auto part = std::upper_bound(parts.begin(), parts.end(), from,
+                                 [](std::uint64_t offset, const TypePart& each) {
+                                     return offset < each.packed_before;
+                                 }) -
+                1;
+    for (; part != parts.end() && part->packed_before < to; ++part) {
+        const TypeNode& node = program_.nodes[part->node];
+        const std::uint64_t begin = std::max(from, part->packed_before) - part->packed_before;
+        const std::uint64_t end = std::min(to - part->packed_before, node.packed_bytes);
+        stream = copy_range(node, address + static_cast<std::uintptr_t>(part->offset), begin, end,
+                            stream);
+    }
+    return stream;
+}
+
+/// The elements are one more loop around the root, which no program holds: its count is the call's.
+template <bool is_pack>
+void Walk<is_pack>::copy_elements(const TypedElements& elements, std::uint64_t from,
+                                  std::uint64_t to, Stream stream) const
+{
+    const TypeNode& root = program_.root();
+    const auto address = reinterpret_cast<std::uintptr_t>(elements.address) +
+                         static_cast<std::uintptr_t>(program_.origin);
+    const bool is_dense = root.kind == NodeKind::run &&
+                          elements.extent == static_cast<std::int64_t>(root.packed_bytes);
+    if (is_dense) {
+        copy_bytes(address + from, to - from, stream);
+        return;
+    }
+    const std::uint64_t count = (to - 1) / root.packed_bytes + 1;
+    const auto index = static_cast<std::uint32_t>(program_.nodes.size() - 1);
+    const TypeNode all{root.packed_bytes * count, count, elements.extent, NodeKind::loop, index};
+    copy_range(all, address, from, to, stream);
+}
+
+}  // namespace
+
+void pack(const TypedElements& elements, std::uint64_t from, std::uint64_t to, std::byte* packed)
+{
+    if (from < to) {
+        Walk<true>(elements.program).copy_elements(elements, from, to, packed);
+    }
+}
+
+void unpack(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
+            const std::byte* packed)
+{
+    if (from < to) {
+        Walk<false>(elements.program).copy_elements(elements, from, to, packed);
+    }
+}
+
+}  // namespace headway::data

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Type programs: where the bytes of one element of a datatype lie in memory, in the order in which
+// they travel, as nested loops of runs.
+//
+//   node      run: packed_bytes consecutive bytes
+//             loop: `count` times node `first`, each `stride` bytes behind the one before
+//             sequence: `count` parts from parts[first] on
+//
+// 1. Plain data without addresses: a copy works in every process (the node heap will hold such).
+// 2. No node is empty: packed_bytes > 0; loops count at least 2, sequences have at least 2 parts.
+// 3. Children stand before their parents, so nesting is finite; the root is the last node.
+// 4. Every byte of the packed stream is found from its offset alone, without walking there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace headway::data {
+
+enum class NodeKind : std::uint32_t { run, loop, sequence };
+
+struct TypeNode {
+    std::uint64_t packed_bytes = 0;
+    std::uint64_t count = 0;
+    std::int64_t stride = 0;
+    NodeKind kind = NodeKind::run;
+    std::uint32_t first = 0;
+};
+
+struct TypePart {
+    std::int64_t offset = 0;
+    std::uint64_t packed_before = 0;  ///< of the sequence's bytes
+    std::uint32_t node = 0;
+};
+
+/// What works on a program, wherever it lies.
+struct ProgramView {
+    std::span<const TypeNode> nodes;
+    std::span<const TypePart> parts;
+    std::int64_t origin = 0;  ///< where the root lies, counted from the element's address
+
+    bool is_empty() const noexcept { return nodes.empty(); }
+    const TypeNode& root() const noexcept { return nodes.back(); }
+    /// Its bytes lie one after the other, from `origin` on.
+    bool is_run() const noexcept { return !is_empty() && root().kind == NodeKind::run; }
+    std::uint64_t packed_bytes() const noexcept { return is_empty() ? 0 : root().packed_bytes; }
+};
+
+struct TypeProgram {
+    std::vector<TypeNode> nodes;
+    std::vector<TypePart> parts;
+    std::int64_t origin = 0;
+
+    ProgramView view() const noexcept { return {nodes, parts, origin}; }
+};
+
+/// Elements of one program in memory: element i lies i * extent bytes behind `address`, which may
+/// be null where the program holds absolute addresses.
+struct TypedElements {
+    ProgramView program;
+    std::int64_t extent = 0;
+    void* address = nullptr;
+};
+
+/// Copies bytes [from, to) of the packed stream of the elements to `packed`, whose first byte is
+/// byte `from`. Thread rule: any; several threads may pack ranges of one stream at once.
+void pack(const TypedElements& elements, std::uint64_t from, std::uint64_t to, std::byte* packed);
+
+/// The opposite. Bytes of the elements outside the range stay. Thread rule: any; several threads
+/// may unpack ranges that do not overlap, if the program names no byte twice.
+void unpack(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
+            const std::byte* packed);
+
+}  // namespace headway::data
