@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "gen"), str(ROOT / "test" / "abi")]
 
+import knobs  # noqa: E402
 import mpi_entries  # noqa: E402
 import mpi_spec  # noqa: E402
 import wrong_arguments  # noqa: E402
@@ -60,6 +61,9 @@ class EntriesTest(unittest.TestCase):
         files = mpi_entries.render(cls.spec)
         for file, text in files.items():
             (cls.folder / file).write_text(text)
+        knobs_toml = (ROOT / "spec" / "knobs.toml").read_text()
+        (cls.folder / knobs.HEADER).write_text(
+            knobs.render_header(knobs.read_knobs(knobs_toml), knobs.read_not_knobs(knobs_toml)))
         (cls.folder / "calls.cpp").write_text(stand_in_calls(cls.spec))
         # One unit: the headers are read once.
         entries = [file for file in files if file.startswith("entry_")]

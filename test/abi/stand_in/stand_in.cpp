@@ -47,6 +47,21 @@ void StandIn::free_communicator(MPI_Comm handle)
 
 }  // namespace headway::test
 
+// The stand-in's rank never communicates, so it leaves nothing behind.
+namespace headway::engine {
+
+void Door::come_back()
+{
+    std::abort();
+}
+
+void Door::go_away()
+{
+    std::abort();
+}
+
+}  // namespace headway::engine
+
 namespace headway::object {
 
 RankAccess* current_rank() noexcept

@@ -21,7 +21,9 @@ TEST(Knobs, DefaultsAreThoseOfTheSpecification)
 {
     const base::Result<Knobs> knobs = load({{"HOME", "/"}, {"HEADWAY_EAGER_LIMIT", ""}});
     ASSERT_TRUE(knobs.has_value());
-    EXPECT_EQ(knobs.value().progress, ProgressChoice::none);
+    EXPECT_EQ(knobs.value().progress, ProgressChoice::agent);
+    EXPECT_EQ(knobs.value().copy_at_once, 16384U);
+    EXPECT_EQ(knobs.value().copy_piece, 65536U);
     EXPECT_EQ(knobs.value().node_heap, NodeHeapChoice::automatic);
     EXPECT_EQ(knobs.value().heap_size, std::uint64_t{16} << 30);
     EXPECT_EQ(knobs.value().eager_limit, 8192U);
@@ -79,9 +81,9 @@ TEST(Knobs, WrongValuesAreRefusedWithTheCure)
 
 TEST(Knobs, KnownChoicesThatAreNotBuiltSaySo)
 {
-    EXPECT_EQ(sentence_of("HEADWAY_PROGRESS", "agent"),
-              "HEADWAY_PROGRESS is 'agent', which is not built yet in this version; unset it");
-    EXPECT_NE(sentence_of("HEADWAY_PROGRESS", "thread"), "accepted");
+    EXPECT_EQ(sentence_of("HEADWAY_PROGRESS", "timer"),
+              "HEADWAY_PROGRESS is 'timer', which is not built yet in this version; unset it");
+    EXPECT_NE(sentence_of("HEADWAY_PROGRESS", "dedicated"), "accepted");
 }
 
 TEST(Knobs, UnknownNamesNameTheNearest)
