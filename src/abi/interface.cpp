@@ -66,10 +66,7 @@ std::int64_t open_operations()
 }  // namespace headway::abi
 
 extern "C" const struct headway_interface_1 headway_interface_1 = {
-    sizeof(struct headway_interface_1),
-    &headway::object::run_team,
-    &headway::abi::read_counters,
-    &headway::abi::read_memory,
-    &headway::abi::read_progress,
-    &headway::abi::open_operations,
+    sizeof(struct headway_interface_1), &headway::object::run_team,
+    &headway::abi::read_counters,       &headway::abi::read_memory,
+    &headway::abi::read_progress,       &headway::abi::open_operations,
 };

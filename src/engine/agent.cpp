@@ -60,8 +60,9 @@ bool Agent::start_slowly()
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
         platform::write_error(
-            "headway: warning: the system refused a thread, so messages of this process move only "
-            "inside its own MPI calls; raise the limit (ulimit -u), or set HEADWAY_PROGRESS=none\n");
+            "headway: warning: the system refused a thread, so messages of this process move "
+            "only inside its own MPI calls; raise the limit (ulimit -u), or set "
+            "HEADWAY_PROGRESS=none\n");
         state = State::impossible;
     }
     // (2) release, pairs with (1).

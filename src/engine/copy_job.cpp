@@ -93,9 +93,8 @@ void take_invitations(RankState& rank)
     }
 }
 
-
 /// Takes jobs without pieces off the list.
-void prune(Worker& worker, CopyJob** list, CopyJob* CopyJob::*next)
+void prune(Worker& worker, CopyJob** list, CopyJob* CopyJob::* next)
 {
     while (*list != nullptr) {
         CopyJob* const job = *list;

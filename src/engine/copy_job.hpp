@@ -23,12 +23,12 @@ class Worker;
 struct RankState;
 
 struct CopyJob {
-    sync::ListLink invitation;  ///< in RankState::invitations of the sender; first member
-    CopyJob* next = nullptr;    ///< in RankState::copies; the receiver's executor
+    sync::ListLink invitation;        ///< in RankState::invitations of the sender; first member
+    CopyJob* next = nullptr;          ///< in RankState::copies; the receiver's executor
     CopyJob* next_invited = nullptr;  ///< in RankState::invited; the sender's executor
 
     // Written before the job is known, read by all who copy.
-    Op* send = nullptr;     ///< there until the last piece is copied, like `receive`
+    Op* send = nullptr;  ///< there until the last piece is copied, like `receive`
     Op* receive = nullptr;
     RankState* sender = nullptr;
     transport::Place source;
@@ -44,10 +44,7 @@ struct CopyJob {
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
     /// Relaxed: the exchange that takes a piece decides.
-    bool has_pieces() const noexcept
-    {
-        return taken.load(std::memory_order_relaxed) < total_bytes;
-    }
+    bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }
 };
 
 /// Makes the job of a matched message, hangs it into the driver's rank (the receiver) and invites

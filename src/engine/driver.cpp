@@ -58,7 +58,7 @@ void Driver::advance()
     }
 }
 
-bool Driver::store(std::byte* target, const void* source, std::uint64_t bytes)
+bool Driver::write_memory(std::byte* target, const void* source, std::uint64_t bytes)
 {
     if (is_local_) [[likely]] {
         std::memcpy(target, source, bytes);
@@ -69,7 +69,7 @@ bool Driver::store(std::byte* target, const void* source, std::uint64_t bytes)
            transport::CopyOutcome::done;
 }
 
-bool Driver::load(void* target, const std::byte* source, std::uint64_t bytes)
+bool Driver::read_memory(void* target, const std::byte* source, std::uint64_t bytes)
 {
     if (is_local_) [[likely]] {
         std::memcpy(target, source, bytes);
@@ -77,8 +77,8 @@ bool Driver::load(void* target, const std::byte* source, std::uint64_t bytes)
     }
     auto* const here = static_cast<std::byte*>(target);
     return node_.peer_memory.copy({here, node_.own_process},
-                                  place_of(const_cast<std::byte*>(source)), bytes) ==
-           transport::CopyOutcome::done;
+                                  place_of(const_cast<std::byte*>(source)),
+                                  bytes) == transport::CopyOutcome::done;
 }
 
 int Driver::take_frames()
@@ -193,7 +193,7 @@ base::Status Driver::post_far_bytes(std::uint32_t peer, const transport::FrameHe
                                     const void* address, std::uint64_t size_bytes)
 {
     std::byte here[config::eager_limit_max];
-    if (!load(here, static_cast<const std::byte*>(address), size_bytes)) {
+    if (!read_memory(here, static_cast<const std::byte*>(address), size_bytes)) {
         // The sender's buffer is not mapped; its owner finds that out with the same post.
         return base::Status::retry_no_memory;
     }

@@ -75,8 +75,8 @@ class Driver {
 
     /// Copies between the rank's memory and this process's, whoever the worker is. False: the
     /// rank's address is not mapped there.
-    bool store(std::byte* target, const void* source, std::uint64_t bytes);
-    bool load(void* target, const std::byte* source, std::uint64_t bytes);
+    bool write_memory(std::byte* target, const void* source, std::uint64_t bytes);
+    bool read_memory(void* target, const std::byte* source, std::uint64_t bytes);
 
     /// Posts a frame at once if the lane has room and nothing waits before it.
     base::Status try_post(std::uint32_t peer, transport::FrameKind kind,

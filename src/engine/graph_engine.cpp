@@ -104,9 +104,9 @@ void copy(Driver& driver, GraphInstance* run, const GraphNode& node)
         std::memmove(run->address(node.target), run->address(node.source), bytes);
         return;
     }
-    const auto outcome = driver.node().peer_memory.copy(
-        driver.place_of(run->address(node.target)), driver.place_of(run->address(node.source)),
-        bytes);
+    const auto outcome =
+        driver.node().peer_memory.copy(driver.place_of(run->address(node.target)),
+                                       driver.place_of(run->address(node.source)), bytes);
     if (outcome != transport::CopyOutcome::done) {
         run->error = OpError::bad_address;
     }
@@ -127,12 +127,12 @@ void reduce_far(Driver& driver, GraphInstance* run, const GraphNode& node)
         const std::uint64_t bytes = count * layout.element_bytes;
         std::byte* const target = run->address(node.target) + first * layout.element_bytes;
         const std::byte* source = run->address(node.source) + first * layout.element_bytes;
-        if (!driver.load(in, source, bytes) || !driver.load(inout, target, bytes)) {
+        if (!driver.read_memory(in, source, bytes) || !driver.read_memory(inout, target, bytes)) {
             run->error = OpError::bad_address;
             return;
         }
         (void)run_reduction(driver, run->reduction, in, inout, count);
-        if (!driver.store(target, inout, bytes)) {
+        if (!driver.write_memory(target, inout, bytes)) {
             run->error = OpError::bad_address;
             return;
         }

@@ -100,9 +100,9 @@ bool Worker::can_work_for(const RankState& rank)
 
 void Worker::work_for(RankState& rank)
 {
-    const observe::Span span(
-        tracer_, own_ == nullptr ? observe::SpanKind::agent : observe::SpanKind::help, rank.rank,
-        name_);
+    const observe::Span span(tracer_,
+                             own_ == nullptr ? observe::SpanKind::agent : observe::SpanKind::help,
+                             rank.rank, name_);
     RankLock nobody_inside;
     Driver driver(*this, rank, nobody_inside, Driver::Role::helper);
     bool again = true;

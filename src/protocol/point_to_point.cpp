@@ -41,7 +41,7 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
                    const std::byte* payload, std::uint64_t size_bytes)
 {
     const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
-    if (taken != 0 && !driver.store(receive->address, payload, taken)) [[unlikely]] {
+    if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
         receive->error = OpError::bad_address;
     }
     receive->header.sequence = header.sequence;  // by which a trace names the message
@@ -103,10 +103,10 @@ void keep_offer(MatchContext& context, const transport::Frame& frame)
 Offer offer_of(Driver& driver, Op& send) noexcept
 {
     const bool is_in_heap = driver.node().heap->contains(send.address);
-    return {.send = &send,
-            .source = {send.address,
-                       is_in_heap ? transport::Place::everywhere : send.owner->process},
-            .size_bytes = send.size_bytes};
+    return {
+        .send = &send,
+        .source = {send.address, is_in_heap ? transport::Place::everywhere : send.owner->process},
+        .size_bytes = send.size_bytes};
 }
 
 std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)

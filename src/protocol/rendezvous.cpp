@@ -122,7 +122,7 @@ bool fill(Driver& driver, Pipe* pipe, int* moved)
     };
     for (int chunks = 0; chunks < chunks_a_turn && filled < total && has_room(); ++chunks) {
         const std::uint64_t bytes = pipe->bytes_at(filled);
-        if (!driver.load(pipe->chunk_at(filled), send->address + filled, bytes)) {
+        if (!driver.read_memory(pipe->chunk_at(filled), send->address + filled, bytes)) {
             send->error = OpError::bad_address;
         }
         filled += bytes;
@@ -145,12 +145,14 @@ bool drain(Driver& driver, Pipe* pipe, int* moved)
     engine::RankState& sender = driver.node().rank_state(pipe->sender);
     // Relaxed: written by this executor only.
     std::uint64_t drained = pipe->drained.load(std::memory_order_relaxed);
-    // (3) acquire, pairs with (2).
-    for (int chunks = 0; chunks < chunks_a_turn &&
-                         drained < pipe->filled.load(std::memory_order_acquire);
-         ++chunks) {
+    const auto has_bytes = [&] {
+        // (3) acquire, pairs with (2).
+        return drained < pipe->filled.load(std::memory_order_acquire);
+    };
+    for (int chunks = 0; chunks < chunks_a_turn && has_bytes(); ++chunks) {
         const std::uint64_t bytes = pipe->bytes_at(drained);
-        if (!driver.store(pipe->receive->address + drained, pipe->chunk_at(drained), bytes)) {
+        if (!driver.write_memory(pipe->receive->address + drained, pipe->chunk_at(drained),
+                                 bytes)) {
             pipe->receive->error = OpError::bad_address;
         }
         drained += bytes;

@@ -46,7 +46,10 @@ static inline void board_close(struct board board)
     munmap(board.flags, board_flags * sizeof *board.flags);
 }
 
-static inline void board_raise(struct board board, int flag) { ++board.flags[flag]; }
+static inline void board_raise(struct board board, int flag)
+{
+    ++board.flags[flag];
+}
 
 /// A little work that the compiler cannot leave out.
 static inline double compute_a_little(double x)

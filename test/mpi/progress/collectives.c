@@ -17,7 +17,10 @@ struct started {
     int* out;
 };
 
-static int value(int comm, int kind, int rank, int i) { return comm * 7 + kind * 31 + rank * 5 + i; }
+static int value(int comm, int kind, int rank, int i)
+{
+    return comm * 7 + kind * 31 + rank * 5 + i;
+}
 
 static void start(struct check* t, const MPI_Comm* on, int comm, int round, int kind,
                   struct started* s)
@@ -48,12 +51,12 @@ static void start(struct check* t, const MPI_Comm* on, int comm, int round, int 
             CHECK_CALL(t, MPI_Iallreduce(s->in, s->out, count, MPI_INT, MPI_SUM, c, r));
             break;
         case gather:
-            CHECK_CALL(
-                t, MPI_Igather(s->in, count, MPI_INT, s->out, count, MPI_INT, s->root, c, r));
+            CHECK_CALL(t,
+                       MPI_Igather(s->in, count, MPI_INT, s->out, count, MPI_INT, s->root, c, r));
             break;
         case scatter:
-            CHECK_CALL(
-                t, MPI_Iscatter(s->in, count, MPI_INT, s->out, count, MPI_INT, s->root, c, r));
+            CHECK_CALL(t,
+                       MPI_Iscatter(s->in, count, MPI_INT, s->out, count, MPI_INT, s->root, c, r));
             break;
         case allgather:
             CHECK_CALL(t, MPI_Iallgather(s->in, count, MPI_INT, s->out, count, MPI_INT, c, r));

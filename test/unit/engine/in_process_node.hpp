@@ -47,7 +47,8 @@ class InProcessNode {
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             RankState* state = create_rank_state(*node_, rank);
             state->process = apart ? rank : 0;
-            drivers_.emplace_back(workers_.emplace_back(*node_, state), *state, locks_.emplace_back());
+            drivers_.emplace_back(workers_.emplace_back(*node_, state), *state,
+                                  locks_.emplace_back());
             EXPECT_TRUE(protocol::create_rank_part(driver(rank)));
             worlds_.push_back(make_scope(rank, 0, everyone));
         }
