@@ -52,15 +52,17 @@ void finish(Worker& worker, CopyJob* job)
     worker.complete(job->send);
 }
 
-/// Takes and copies one piece; its bytes, 0 if none was left. The caller has a reference.
-std::uint64_t copy_piece(Worker& worker, CopyJob* job)
+/// Takes and copies one piece of at most `bytes_max`; its bytes, 0 if none was left. The caller has
+/// a reference.
+std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t bytes_max)
 {
+    const std::uint64_t wanted = std::min(job->piece_bytes, bytes_max);
     // Relaxed: pieces are disjoint, and what they hold was published with the job.
-    const std::uint64_t from = job->taken.fetch_add(job->piece_bytes, std::memory_order_relaxed);
+    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     if (from >= job->total_bytes) {
         return 0;
     }
-    const std::uint64_t bytes = std::min(job->piece_bytes, job->total_bytes - from);
+    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
     const transport::Place source{job->source.address + from, job->source.process};
     const transport::Place target{job->target.address + from, job->target.process};
     const auto outcome = worker.node().peer_memory.copy(target, source, bytes);
@@ -166,7 +168,7 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
         if (job == nullptr) {
             break;
         }
-        copied += copy_piece(driver.worker(), job);
+        copied += copy_piece(driver.worker(), job, bytes_max - copied);
     }
     return copied;
 }
@@ -183,7 +185,7 @@ CopyJob* find_copy(Driver& driver)
 
 void copy_outside(Worker& worker, CopyJob* job)
 {
-    (void)copy_piece(worker, job);
+    (void)copy_piece(worker, job, job->piece_bytes);
     drop_reference(worker, job);
 }
 

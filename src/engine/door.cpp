@@ -32,6 +32,20 @@ void Door::come_back()
     driver_->progress();
 }
 
+/// Other calls of this rank are inside, asleep perhaps: they do not see what this one leaves.
+void Door::leave_others()
+{
+    if (driver_ == nullptr) {
+        return;
+    }
+    if (driver_->worker().has_asked()) {
+        driver_->worker().hand_over();
+    }
+    if (driver_->rank().copies != nullptr && lock_.has_parker()) {
+        driver_->rank().ownership.nudge();
+    }
+}
+
 void Door::go_away()
 {
     Node& node = driver_->node();

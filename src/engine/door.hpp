@@ -41,7 +41,9 @@ class Door {
     void leave()
     {
         --inside_;
-        if (inside_ == 0 && driver_ != nullptr && leaves_work()) [[unlikely]] {
+        if (inside_ != 0) [[unlikely]] {
+            leave_others();
+        } else if (driver_ != nullptr && leaves_work()) [[unlikely]] {
             go_away();
         }
         lock_.unlock();
@@ -57,6 +59,7 @@ class Door {
     }
 
     void come_back();
+    void leave_others();
     void go_away();
 
     RankLock lock_;

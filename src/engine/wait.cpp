@@ -162,7 +162,7 @@ class Waiting {
 int work_once(Driver& driver)
 {
     int events = driver.progress();
-    if (copy_some(driver, 1) != 0) {
+    if (copy_some(driver, driver.node().knobs.copy_piece) != 0) {
         ++events;
     }
     if (events == 0 && driver.worker().help()) {

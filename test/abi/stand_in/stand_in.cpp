@@ -55,6 +55,8 @@ void Door::come_back()
     std::abort();
 }
 
+void Door::leave_others() {}
+
 void Door::go_away()
 {
     std::abort();

@@ -112,8 +112,8 @@ TEST(Help, BothSidesThatWaitCopyPieces)
     std::uint64_t by_sender = 0;
     std::uint64_t by_receiver = 0;
     while (!receive->word.is_complete()) {
-        by_sender += copy_some(node.driver(0), 1);
-        by_receiver += copy_some(node.driver(1), 1);
+        by_sender += copy_some(node.driver(0), 4096);
+        by_receiver += copy_some(node.driver(1), 4096);
     }
     EXPECT_EQ(by_sender + by_receiver, message_bytes);
     EXPECT_LE(by_sender - by_receiver, 4096U);
@@ -127,7 +127,6 @@ TEST(Help, BothSidesThatWaitCopyPieces)
 TEST(Help, ACallThatDoesNotBlockCopiesNoMoreThanItMay)
 {
     config::Knobs knobs;
-    knobs.copy_piece = 4096;
     knobs.copy_at_once = 8192;
     InProcessNode node(2, knobs);
     const auto sent = pattern(message_bytes);
