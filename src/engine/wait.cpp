@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/wait.hpp"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 
@@ -77,7 +78,9 @@ class Bedding {
         slot_ = new (place) sync::ThreadSlot;
         waiters_ = reinterpret_cast<sync::Waiter*>(slot_ + 1);
         slot_->belong_to(&driver.rank().ownership);
-        slot_->arm(needed, static_cast<std::uint32_t>(ops.size()));
+        const auto live = std::ranges::count_if(ops, [](const Op* op) { return op != nullptr; });
+        slot_->arm(std::min(needed, static_cast<std::int32_t>(live)),
+                   static_cast<std::uint32_t>(live));
         attach();
     }
 
@@ -109,9 +112,10 @@ class Bedding {
             auto* waiter = new (&waiters_[i]) sync::Waiter;
             waiter->slot = slot_;
             waiter->index = static_cast<std::uint32_t>(i);
-            if (ops_[i] == nullptr ||
-                ops_[i]->word.attach(waiter) == sync::AttachResult::already_complete) {
+            if (ops_[i] == nullptr) {
                 waiter->slot = nullptr;  // never hung on a word
+            } else if (ops_[i]->word.attach(waiter) == sync::AttachResult::already_complete) {
+                waiter->slot = nullptr;
                 slot_->unpin();
                 ++complete;
             }

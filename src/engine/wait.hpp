@@ -21,7 +21,8 @@ struct Condition {
 };
 
 /// Blocks until `condition` holds. `ops` are the ops whose completion can make it hold (none: any
-/// event can), `needed` how many of them at least must complete.
+/// event can; null ones are over and do not count), `needed` how many of them at least must
+/// complete, at most all.
 /// Requires: what the condition looks at changes only by progress of this rank or by completion
 /// of `ops`.
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,

@@ -112,6 +112,23 @@ TEST(Wait, WaitsForAsManyOpsAsAreNeeded)
     }
 }
 
+TEST(Wait, OpsThatAreOverAlreadyWakeNobody)
+{
+    InProcessNode node(2);
+    for (const std::int32_t needed : {1, 5}) {
+        Op* const receive = node.driver(1).create_op(OpKind::receive);
+        Op* const ops[] = {nullptr, nullptr, receive, nullptr, nullptr};
+        std::thread sleeper([&] {
+            wait_until(node.driver(1), [&] { return receive->word.is_complete(); }, ops, needed);
+        });
+        until_parked(node, 1);
+        // No message wakes the sleeper, only the op: a helper has ended it.
+        node.driver(0).complete(receive);
+        sleeper.join();
+        node.driver(1).destroy_op(receive);
+    }
+}
+
 TEST(Wait, RanksThatWaitForEachOtherGoOn)
 {
     constexpr std::uint32_t ranks = 5;
