@@ -22,6 +22,7 @@ from headway import description as descriptions
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS, ROUNDS_MAX, ROUNDS_QUICK = 9, 36, 5
+CALIBRATIONS = 3
 
 # Sampling time of one library in one round, shared by its cases; start-up comes on top.
 SAMPLING_S, SAMPLING_QUICK_S = 1.2, 0.35
@@ -96,8 +97,9 @@ def _bench(options: argparse.Namespace) -> int:
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
     tell = _teller(time.monotonic())
     runner = Runner(description, measured, cores, budget_ms)
-    if description.work_of_fastest is not None:
-        about["work"] = runner.calibrate(plan, description.work_of_fastest, tell)
+    work = runner.calibrate(plan, 1 if options.quick else CALIBRATIONS, tell)
+    if work:
+        about["work"] = work
     findings = rounds.measure(plan, runner.run, tell)
     shown = (description, plan, findings, settings, about)
     if output is not sys.stdout:
@@ -240,16 +242,21 @@ class Runner:
     work: list[str] = field(default_factory=list)
 
     def calibrate(
-        self, plan: rounds.Plan, work_of_fastest: float, tell: Callable[[str], None]
+        self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
     ) -> dict[str, Any]:
-        """Lets every library measure its transfers and chooses the work of all runs to come;
-        returns it for the reader. Raises JobError where one cannot run or is misplaced."""
-        results = {}
-        for label in plan.libraries:
-            result = self.run(label, plan.cases_of(label, plan.cases))
-            if result.misplaced is not None:
-                raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
-            results[label] = result
+        """Lets every library measure its transfers `times` times and chooses the work of all runs
+        to come; returns it for the reader, empty for a bench without calibration. Raises JobError
+        where a library cannot run or is misplaced."""
+        work_of_fastest = self.description.work_of_fastest
+        if work_of_fastest is None:
+            return {}
+        results: dict[str, list[jobs.JobResult]] = {label: [] for label in plan.libraries}
+        for number in range(times):
+            for label in rounds.rotated(plan.libraries, number):
+                result = self.run(label, plan.cases_of(label, plan.cases))
+                if result.misplaced is not None:
+                    raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
+                results[label].append(result)
         chosen = calibration.choose(results, plan.cases, work_of_fastest)
         self.work = calibration.option(chosen)
         tell("calibrated: the work of all cases is fixed")

@@ -40,20 +40,20 @@ class Work:
 
 
 def choose(
-    results: Mapping[str, JobResult], cases: Sequence[str], work_of_fastest: float
+    results: Mapping[str, Sequence[JobResult]], cases: Sequence[str], work_of_fastest: float
 ) -> dict[str, Work]:
-    """The work of each case from what every library measured; raises JobError where nobody
-    measured one. Cases that every library skips have none."""
+    """The work of each case from what the jobs of every library measured; raises JobError where
+    nobody measured one. Cases that every library skips have none."""
     kernel_ns = _kernel_ns(results)
     chosen = {}
     for case in cases:
         transfers = {
-            name: statistics.median(result.samples[TRANSFER][case])
-            for name, result in results.items()
-            if result.samples.get(TRANSFER, {}).get(case)
+            name: statistics.median(medians)
+            for name, library_jobs in results.items()
+            if (medians := _medians(library_jobs, TRANSFER, case))
         }
         if not transfers:
-            if all(case in result.skipped for result in results.values()):
+            if all(case in job.skipped for jobs in results.values() for job in jobs):
                 continue
             raise JobError(f"no library measured the transfer of {case}; the program must print "
                            f"{TRANSFER} for it when it is started without --work.")
@@ -64,13 +64,19 @@ def choose(
     return chosen
 
 
-def _kernel_ns(results: Mapping[str, JobResult]) -> float:
+def _medians(library_jobs: Sequence[JobResult], metric: str, case: str) -> list[float]:
+    """The figure of each job that has one."""
+    found = [job.samples.get(metric, {}).get(case, []) for job in library_jobs]
+    return [statistics.median(values) for values in found if values]
+
+
+def _kernel_ns(results: Mapping[str, Sequence[JobResult]]) -> float:
     """The least median: it is the same code for all, whatever is above was disturbed."""
     medians = [
-        statistics.median(values)
-        for result in results.values()
-        for values in result.samples.get(KERNEL, {}).values()
-        if values
+        median
+        for library_jobs in results.values()
+        for case in {case for job in library_jobs for case in job.samples.get(KERNEL, {})}
+        for median in _medians(library_jobs, KERNEL, case)
     ]
     if not medians or min(medians) <= 0:
         raise JobError(f"no library measured the computation; the program must print {KERNEL} "

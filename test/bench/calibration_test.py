@@ -23,37 +23,43 @@ class ChooseTest(unittest.TestCase):
 
     def test_fastest_median_decides(self) -> None:
         results = {
-            "a": measured({"x": [100.0, 1.0, 101.0], "y": [8.0]}, 2.0),
-            "b": measured({"x": [90.0, 50.0, 91.0], "y": [9.0]}, 1.5),
+            "a": [measured({"x": [100.0, 1.0, 101.0], "y": [8.0]}, 2.0)],
+            "b": [measured({"x": [90.0, 50.0, 91.0], "y": [9.0]}, 1.5)],
         }
         chosen = calibration.choose(results, ["x", "y"], 1.5)
         self.assertEqual((chosen["x"].fastest, chosen["x"].transfer_us), ("b", 90.0))
         self.assertEqual((chosen["x"].work_us, chosen["x"].iterations), (135.0, 90000))
         self.assertEqual((chosen["y"].fastest, chosen["y"].iterations), ("a", 8000))
 
+    def test_several_jobs_of_a_library(self) -> None:
+        a = [measured({"x": [value]}, 2.0) for value in (1.0, 30.0, 31.0)]
+        b = [measured({"x": [value]}, 1.0) for value in (20.0, 21.0, 90.0)]
+        chosen = calibration.choose({"a": a, "b": b}, ["x"], 1.0)["x"]
+        self.assertEqual((chosen.fastest, chosen.iterations), ("b", 21000))
+
     def test_never_without_work(self) -> None:
-        chosen = calibration.choose({"a": measured({"x": [0.0001]}, 2.0)}, ["x"], 1.5)
+        chosen = calibration.choose({"a": [measured({"x": [0.0001]}, 2.0)]}, ["x"], 1.5)
         self.assertEqual(chosen["x"].iterations, 1)
 
     def test_case_that_one_library_lacks(self) -> None:
-        results = {"a": measured({"x": [4.0]}, 2.0), "b": JobResult(skipped={"x": "no"})}
+        results = {"a": [measured({"x": [4.0]}, 2.0)], "b": [JobResult(skipped={"x": "no"})]}
         self.assertEqual(calibration.choose(results, ["x"], 1.0)["x"].fastest, "a")
 
     def test_case_that_nobody_has(self) -> None:
-        results = {"a": measured({"x": [4.0]}, 2.0)}
+        results = {"a": [measured({"x": [4.0]}, 2.0)]}
         with self.assertRaisesRegex(JobError, "transfer of y"):
             calibration.choose(results, ["x", "y"], 1.0)
-        results["a"].skipped["y"] = "no"
+        results["a"][0].skipped["y"] = "no"
         self.assertNotIn("y", calibration.choose(results, ["x", "y"], 1.0))
 
     def test_no_kernel(self) -> None:
         result = JobResult(samples={"transfer_us": {"x": [1.0]}})
         with self.assertRaisesRegex(JobError, "kernel_ns"):
-            calibration.choose({"a": result}, ["x"], 1.0)
+            calibration.choose({"a": [result]}, ["x"], 1.0)
 
     def test_option(self) -> None:
-        chosen = calibration.choose({"a": measured({"x 1": [2.0], "y": [4.0]}, 1.0)},
-                                    ["x 1", "y"], 1.0)
+        results = {"a": [measured({"x 1": [2.0], "y": [4.0]}, 1.0)]}
+        chosen = calibration.choose(results, ["x 1", "y"], 1.0)
         self.assertEqual(calibration.option(chosen), ["--work", "x 1=2000;y=4000"])
 
 
@@ -74,7 +80,8 @@ class RunnerTest(unittest.TestCase):
 
     def setUp(self) -> None:
         metric = Metric("t", "us", True)
-        description = Description("o", "t", "p", 2, (metric,), (Job(2, True, ("x", "y")),))
+        job = Job(2, True, ("x", "y"))
+        description = Description("o", "t", "p", 2, (metric,), (job,), work_of_fastest=2.0)
         self.plan = rounds.Plan(
             ("headway", "v", "a"), "headway", ("x", "y"), (metric,), 1, 1, {"v": ("y",)}
         )
@@ -88,7 +95,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_all_measure_without_work_then_all_get_the_same(self) -> None:
         told: list[str] = []
-        work = self.runner.calibrate(self.plan, 2.0, told.append)
+        work = self.runner.calibrate(self.plan, 1, told.append)
         self.assertEqual(
             self.runner.calls,
             [("headway", ("x", "y"), ()), ("v", ("y",), ()), ("a", ("x", "y"), ())],
@@ -97,10 +104,16 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual((work["x"]["fastest"], work["y"]["fastest"]), ("a", "v"))
         self.assertEqual(len(told), 1)
 
+    def test_several_times_in_rotated_order_before_any_work(self) -> None:
+        self.runner.calibrate(self.plan, 2, lambda _line: None)
+        order = [name for name, _cases, _work in self.runner.calls]
+        self.assertEqual(order, ["headway", "v", "a", "v", "a", "headway"])
+        self.assertEqual({work for _name, _cases, work in self.runner.calls}, {()})
+
     def test_a_misplaced_library_stops_it(self) -> None:
         self.runner.answers["a"].misplaced = "rank 0 runs on core 5"
         with self.assertRaisesRegex(jobs.JobError, "a is not on the stated cores: .* core 5"):
-            self.runner.calibrate(self.plan, 2.0, lambda _line: None)
+            self.runner.calibrate(self.plan, 1, lambda _line: None)
 
 
 if __name__ == "__main__":
