@@ -112,13 +112,15 @@ static bool read_options(int argc, char** argv, Harness* harness)
             harness->budget_s = atof(value) * 1e-3;
         } else if (strcmp(name, "--cases") == 0) {
             harness->cases = value;
+        } else if (strcmp(name, "--work") == 0) {
+            harness->work = value;
         } else if (strcmp(name, "--cores") == 0 && read_cores(value, harness->cores) > 0) {
             harness->core_count = read_cores(value, harness->cores);
         } else {
             if (harness->rank == 0) {
                 fprintf(stderr,
                         "bench: '%s %s' is not understood; options are --budget-ms MILLISECONDS, "
-                        "--cases 'A;B', --cores 0,1.\n",
+                        "--cases 'A;B', --cores 0,1, --work 'A=N;B=N'.\n",
                         name, value);
             }
             return false;
@@ -139,20 +141,32 @@ bool harness_begin(int* argc, char*** argv, Harness* harness)
     return check_affinity(harness);
 }
 
+// What follows `name` in a list whose entries end with ';'; NULL where no entry has that name,
+// which ends with one of `ends` or with the list.
+static const char* after_name(const char* list, const char* name, const char* ends)
+{
+    const size_t length = strlen(name);
+    while (list != NULL) {
+        if (strncmp(list, name, length) == 0 &&
+            (list[length] == '\0' || strchr(ends, list[length]) != NULL)) {
+            return list + length;
+        }
+        list = strchr(list, ';');
+        if (list != NULL)
+            ++list;
+    }
+    return NULL;
+}
+
 bool harness_wants(const Harness* harness, const char* case_name)
 {
-    const char* rest = harness->cases;
-    const size_t length = strlen(case_name);
-    while (rest != NULL) {
-        if (strncmp(rest, case_name, length) == 0 &&
-            (rest[length] == '\0' || rest[length] == ';')) {
-            return true;
-        }
-        rest = strchr(rest, ';');
-        if (rest != NULL)
-            ++rest;
-    }
-    return harness->cases == NULL;
+    return harness->cases == NULL || after_name(harness->cases, case_name, ";") != NULL;
+}
+
+long harness_work(const Harness* harness, const char* case_name)
+{
+    const char* const number = after_name(harness->work, case_name, "=");
+    return number == NULL || *number == '\0' ? 0 : strtol(number + 1, NULL, 10);
 }
 
 void harness_size_name(size_t size_bytes, char* name, size_t name_max)

@@ -21,6 +21,7 @@ typedef struct {
     int ranks;
     double budget_s;               // time for the samples of one case
     const char* cases;             // names separated by ';'; NULL: all
+    const char* work;              // 'CASE=ITERATIONS;...'; NULL: none
     int cores[harness_cores_max];  // on which ranks must run, one each
     int core_count;                // 0: nothing is checked
 } Harness;
@@ -28,13 +29,17 @@ typedef struct {
 // One operation `repeats` times in a row; called by all ranks with the same number.
 typedef void (*HarnessStep)(void* context, long repeats);
 
-// Initialises MPI, reads the options --budget-ms N, --cases A;B, --cores 0,1 and checks that each
-// rank is bound to one of these cores and no two to the same. Collective. False where nothing may
-// be measured; the program then goes straight to harness_end.
+// Initialises MPI, reads the options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and
+// checks that each rank is bound to one of these cores and no two to the same. Collective. False
+// where nothing may be measured; the program then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
 bool harness_wants(const Harness* harness, const char* case_name);
+
+// Iterations that the driver's calibration chose for this case (option --work); 0 where it chose
+// none: the program then measures what the choice needs (python/headway/calibration.py).
+long harness_work(const Harness* harness, const char* case_name);
 
 // Name of a message size as cases are called: "8 B", "4 KiB", "1 MiB".
 void harness_size_name(size_t size_bytes, char* name, size_t name_max);

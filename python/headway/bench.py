@@ -13,15 +13,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+from headway import calibration, figures, jobs, libraries, presentation, rivals, rounds
 from headway import description as descriptions
-from headway import figures, jobs, libraries, presentation, rivals, rounds
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS, ROUNDS_MAX, ROUNDS_QUICK = 9, 36, 5
+CALIBRATIONS = 3
 
 # Sampling time of one library in one round, shared by its cases; start-up comes on top.
 SAMPLING_S, SAMPLING_QUICK_S = 1.2, 0.35
@@ -94,17 +95,20 @@ def _bench(options: argparse.Namespace) -> int:
     about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick}
     sampling_s = SAMPLING_QUICK_S if options.quick else SAMPLING_S
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
-    run_library = _runner(description, measured, cores, budget_ms)
-    begin = time.monotonic()
-    findings = rounds.measure(plan, run_library, _teller(begin))
+    tell = _teller(time.monotonic())
+    runner = Runner(description, measured, cores, budget_ms)
+    work = runner.calibrate(plan, 1 if options.quick else CALIBRATIONS, tell)
+    if work:
+        about["work"] = work
+    findings = rounds.measure(plan, runner.run, tell)
     shown = (description, plan, findings, settings, about)
     if output is not sys.stdout:
         print(presentation.table(*shown))
     if output is not None:
         print("\n".join(presentation.json_lines(*shown)), file=output, flush=True)
     holds = all(
-        presentation.verdict(plan, findings, case, limit) is figures.Verdict.HOLDS
-        for case, limit in plan.limits.items()
+        rounds.verdict(plan, findings, metric, case, limit) is figures.Verdict.HOLDS
+        for metric, case, limit in plan.claims()
     )
     return 1 if options.require and not holds else 0
 
@@ -199,6 +203,9 @@ def _prepare(
             compiler, description.program, ROOT / "bench" / "mpi", ROOT / "build" / "bench"
         )
         result[library.label] = Measured(library, binary)
+        for variant in description.variants if name == libraries.OURS else ():
+            other = libraries.variant(library, variant.label, variant.environment)
+            result[other.label] = Measured(other, binary)
     return result
 
 
@@ -213,53 +220,78 @@ def _make_plan(
         libraries=tuple(measured),
         ours=libraries.OURS if libraries.OURS in measured else None,
         cases=description.cases,
-        limits=description.limits,
-        lower_is_better=description.lower_is_better,
+        metrics=description.metrics,
         rounds=wanted,
         rounds_max=wanted if options.quick else max(ROUNDS_MAX, wanted),
+        variants={
+            variant.label: variant.cases
+            for variant in description.variants
+            if variant.label in measured
+        },
     )
 
 
-def _runner(
-    description: descriptions.Description,
-    measured: Mapping[str, Measured],
-    cores: Sequence[int],
-    budget_ms: float,
-) -> rounds.RunLibrary:
-    """What runs one library's jobs of a round and joins their results."""
+@dataclass
+class Runner:
+    """Runs a library's jobs. work: arguments that hand over the calibrated work, if any."""
 
-    def run_library(label: str, cases: Sequence[str]) -> jobs.JobResult:
+    description: descriptions.Description
+    measured: Mapping[str, Measured]
+    cores: Sequence[int]
+    budget_ms: float
+    work: list[str] = field(default_factory=list)
+
+    def calibrate(
+        self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
+    ) -> dict[str, Any]:
+        """Lets every library measure its transfers `times` times and chooses the work of all runs
+        to come; returns it for the reader, empty for a bench without calibration. Raises JobError
+        where a library cannot run or is misplaced."""
+        work_of_fastest = self.description.work_of_fastest
+        if work_of_fastest is None:
+            return {}
+        results: dict[str, list[jobs.JobResult]] = {label: [] for label in plan.libraries}
+        for number in range(times):
+            for label in rounds.rotated(plan.libraries, number):
+                result = self.run(label, plan.cases_of(label, plan.cases))
+                if result.misplaced is not None:
+                    raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
+                results[label].append(result)
+        chosen = calibration.choose(results, plan.cases, work_of_fastest)
+        self.work = calibration.option(chosen)
+        tell("calibrated: the work of all cases is fixed")
+        return {case: work.fields() for case, work in chosen.items()}
+
+    def run(self, label: str, cases: Sequence[str]) -> jobs.JobResult:
+        """Runs one library's jobs of a round and joins their results."""
         joined = jobs.JobResult()
-        for job in description.jobs:
+        for job in self.description.jobs:
             wanted = [case for case in job.cases if case in cases]
             if not wanted:
                 continue
-            result = _run_job(job, measured[label], cores, wanted, budget_ms)
+            result = self._run_job(job, self.measured[label], wanted)
             if job.wall:
-                result.samples = {wanted[0]: [_wall_figure(result.wall_s, description.unit)]}
-            joined.samples.update(result.samples)
+                metric = self.description.metrics[0]
+                figure = _wall_figure(result.wall_s, metric.unit)
+                result.samples = {metric.name: {wanted[0]: [figure]}}
+            for name, by_case in result.samples.items():
+                joined.samples.setdefault(name, {}).update(by_case)
             joined.skipped.update(result.skipped)
             joined.misplaced = joined.misplaced or result.misplaced
             joined.wall_s += result.wall_s
         return joined
 
-    return run_library
-
-
-def _run_job(
-    job: descriptions.Job,
-    measured: Measured,
-    cores: Sequence[int],
-    cases: Sequence[str],
-    budget_ms: float,
-) -> jobs.JobResult:
-    library = measured.library
-    command = library.command(job.ranks, cores, job.pin)
-    command += [str(measured.binary), "--budget-ms", f"{budget_ms:g}", "--cases", ";".join(cases)]
-    if job.pin:
-        command += ["--cores", ",".join(map(str, cores))]
-    command += job.arguments
-    return jobs.run(command, library.job_environment(job.ranks, cores, job.pin))
+    def _run_job(
+        self, job: descriptions.Job, measured: Measured, cases: Sequence[str]
+    ) -> jobs.JobResult:
+        library = measured.library
+        command = library.command(job.ranks, self.cores, job.pin)
+        command += [str(measured.binary), "--budget-ms", f"{self.budget_ms:g}"]
+        command += ["--cases", ";".join(cases)]
+        if job.pin:
+            command += ["--cores", ",".join(map(str, self.cores))]
+        command += [*self.work, *job.arguments]
+        return jobs.run(command, library.job_environment(job.ranks, self.cores, job.pin))
 
 
 def _wall_figure(wall_s: float, unit: str) -> float:

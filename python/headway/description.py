@@ -3,25 +3,39 @@
 
 title    = one line for the table
 program  = C program bench/mpi/<program>.c, built with harness.c for every library
-metric   = name of the figure, unit last (`oneway_us`); unit = how it is printed
-better   = "lower" (times) or "higher" (rates)
 cores    = how many cores the jobs share (default 2)
+
+[[metric]]         one or more figures, each printed by the program for every case
+name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
+better   = "lower" (times) or "higher" (rates)
+judged   = "speedup" over the best rival (default), or "value": ours by itself, for figures whose
+           ratio says nothing
+note     = one line that explains the figure (default none)
+[metric.limits]    "case" = { required = R, aim = A, against = LIBRARY }, or a list of them. R and A
+           are speed-ups (against the best rival unless `against` names a library), or values
 
 [[job]]            one or more; a round runs all of them with every library
 ranks    = number of ranks
 pin      = true: each rank on a core of its own, checked by the program; false: not bound
 cases    = names of cases, as the program calls them
 arguments = further arguments of the program (default none)
-wall     = true: the driver itself times the whole job and takes that, in the metric's unit,
+wall     = true: the driver itself times the whole job and takes that, in the first metric's unit,
            as the only sample of the only case (for start-up times; default false)
 
-[limits]           "case" = { required = R, aim = A }: speed-up over the best rival
+[[variant]]        ours with settings other than the defaults, measured beside it, never a rival
+label    = its name in tables and limits
+environment = { HEADWAY_NAME = "value" }
+cases    = the cases it runs
+
+[calibration]      fixed work, chosen once before the rounds and the same for all (calibration.py)
+work_of_fastest = the work takes so many times the fastest library's transfer
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +46,24 @@ class DescriptionError(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """Speed-up over the best rival: what is required, and what we aim for (None: no aim)."""
+    """What is required of a figure, and what we aim for (None: no aim): a speed-up over `against`
+    (None: the best rival), or a value of ours; the metric says which."""
 
     required: float
-    aim: float | None
+    aim: float | None = None
+    against: str | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of every case. is_value: ours is judged by its value, not by a speed-up."""
+
+    name: str
+    unit: str
+    lower_is_better: bool
+    limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
+    is_value: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,18 +78,26 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Ours with settings other than the defaults."""
+
+    label: str
+    environment: Mapping[str, str]
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Description:
-    """One bench; see the head of this file."""
+    """One bench; see the head of this file. work_of_fastest: None where nothing is calibrated."""
 
     name: str
     title: str
     program: str
-    metric: str
-    unit: str
-    lower_is_better: bool
     cores: int
+    metrics: tuple[Metric, ...]
     jobs: tuple[Job, ...]
-    limits: dict[str, Limit]
+    variants: tuple[Variant, ...] = ()
+    work_of_fastest: float | None = None
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -74,21 +110,16 @@ def parse(name: str, text: str) -> Description:
     where = f"bench/{name}.toml"
     try:
         table = tomllib.loads(text)
-        jobs = tuple(_parse_job(entry) for entry in table["job"])
-        limits = {
-            case: Limit(float(limit["required"]), _optional_float(limit.get("aim")))
-            for case, limit in table.get("limits", {}).items()
-        }
+        calibration = table.get("calibration")
         description = Description(
             name=name,
             title=table["title"],
             program=table["program"],
-            metric=table["metric"],
-            unit=table["unit"],
-            lower_is_better={"lower": True, "higher": False}[table["better"]],
             cores=int(table.get("cores", 2)),
-            jobs=jobs,
-            limits=limits,
+            metrics=tuple(_parse_metric(entry) for entry in table["metric"]),
+            jobs=tuple(_parse_job(entry) for entry in table["job"]),
+            variants=tuple(_parse_variant(entry) for entry in table.get("variant", ())),
+            work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
         )
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{where}: {error}") from error
@@ -115,6 +146,30 @@ def available(bench_directory: Path) -> list[str]:
     return sorted(path.stem for path in bench_directory.glob("*.toml"))
 
 
+def _parse_metric(entry: dict[str, Any]) -> Metric:
+    return Metric(
+        name=entry["name"],
+        unit=entry["unit"],
+        lower_is_better={"lower": True, "higher": False}[entry["better"]],
+        limits={case: _parse_limits(value) for case, value in entry.get("limits", {}).items()},
+        is_value={"speedup": False, "value": True}[entry.get("judged", "speedup")],
+        note=str(entry.get("note", "")),
+    )
+
+
+def _parse_limits(value: dict[str, Any] | list[dict[str, Any]]) -> tuple[Limit, ...]:
+    entries = value if isinstance(value, list) else [value]
+    return tuple(
+        Limit(float(entry["required"]), _optional_float(entry.get("aim")), entry.get("against"))
+        for entry in entries
+    )
+
+
+def _parse_variant(entry: dict[str, Any]) -> Variant:
+    environment = {str(name): str(value) for name, value in entry["environment"].items()}
+    return Variant(entry["label"], environment, tuple(entry["cases"]))
+
+
 def _parse_job(entry: dict[str, Any]) -> Job:
     return Job(
         ranks=int(entry["ranks"]),
@@ -133,9 +188,17 @@ def _check(where: str, description: Description) -> None:
     cases = description.cases
     if len(set(cases)) != len(cases):
         raise DescriptionError(f"{where}: a case stands there twice; give each its own name.")
-    for case in description.limits:
-        if case not in cases:
-            raise DescriptionError(f"{where}: limit for {case!r}, which no job has as a case.")
+    if not description.metrics:
+        raise DescriptionError(f"{where}: no [[metric]]; a bench needs one at least.")
+    for metric in description.metrics:
+        _check_limits(where, description, metric)
+    for variant in description.variants:
+        unknown = [case for case in variant.cases if case not in cases]
+        if unknown:
+            raise DescriptionError(
+                f"{where}: variant {variant.label!r} wants {unknown[0]!r}, which no job has as a "
+                "case."
+            )
     for job in description.jobs:
         if job.pin and job.ranks > description.cores:
             raise DescriptionError(
@@ -144,3 +207,16 @@ def _check(where: str, description: Description) -> None:
             )
         if job.wall and len(job.cases) != 1:
             raise DescriptionError(f"{where}: a job with wall = true needs exactly one case.")
+
+
+def _check_limits(where: str, description: Description, metric: Metric) -> None:
+    labels = [variant.label for variant in description.variants]
+    for case, limits in metric.limits.items():
+        if case not in description.cases:
+            raise DescriptionError(f"{where}: limit for {case!r}, which no job has as a case.")
+        for limit in limits:
+            if limit.against is not None and (metric.is_value or limit.against not in labels):
+                raise DescriptionError(
+                    f"{where}: limit for {case!r} against {limit.against!r}; that needs a variant "
+                    "of this name and a metric that is judged by its speed-up."
+                )

@@ -80,15 +80,18 @@ def speedups(ours: Series, rival: Series, lower_is_better: bool) -> dict[int, fl
 
 
 class Verdict(Enum):
-    """Whether a required speed-up holds."""
+    """Whether a limit holds."""
 
     HOLDS = "holds"
     MISSED = "missed"
     OPEN = "open"
 
 
-def judge(values: Sequence[float], required: float, is_last_round: bool) -> Verdict:
-    """Judges the speed-ups of the rounds so far against the limit.
+def judge(
+    values: Sequence[float], required: float, is_last_round: bool, at_most: bool = False
+) -> Verdict:
+    """Judges the values of the rounds so far against the limit: they must be at least `required`,
+    or at most.
 
     Decided as soon as the limit lies outside the quartiles. Inside, more rounds are asked for
     (OPEN); after the last one a median within TOLERANCE of the limit holds.
@@ -96,8 +99,10 @@ def judge(values: Sequence[float], required: float, is_last_round: bool) -> Verd
     if not values:
         return Verdict.OPEN
     found = spread(values)
+    slack = 0.0
     if found.lower <= required <= found.upper:
         if not is_last_round:
             return Verdict.OPEN
-        return Verdict.HOLDS if found.median >= required * (1 - TOLERANCE) else Verdict.MISSED
-    return Verdict.HOLDS if found.median > required else Verdict.MISSED
+        slack = abs(required) * TOLERANCE
+    margin = required - found.median if at_most else found.median - required
+    return Verdict.HOLDS if margin + slack >= 0 else Verdict.MISSED

@@ -24,10 +24,10 @@ class JobError(Exception):
 
 @dataclass
 class JobResult:
-    """What one job printed. samples: by case. skipped: reason by case. misplaced: why ranks were
-    not on the stated cores, None where they were. wall_s: time from launch to end."""
+    """What one job printed. samples: by metric and case. skipped: reason by case. misplaced: why
+    ranks were not on the stated cores, None where they were. wall_s: time from launch to end."""
 
-    samples: dict[str, list[float]] = field(default_factory=dict)
+    samples: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     misplaced: str | None = None
     wall_s: float = 0.0
@@ -134,7 +134,8 @@ def read_lines(output: str) -> JobResult:
             raise JobError(f"the program printed a broken line: {line[:200]}") from error
         kind = entry.get("type")
         if kind == "samples":
-            result.samples[entry["case"]] = [float(value) for value in entry["samples"]]
+            by_case = result.samples.setdefault(entry["metric"], {})
+            by_case[entry["case"]] = [float(value) for value in entry["samples"]]
         elif kind == "skipped":
             result.skipped[entry["case"]] = entry["why"]
         elif kind == "affinity" and not entry["ok"]:
@@ -147,5 +148,6 @@ def read_lines(output: str) -> JobResult:
 
 
 def last_lines(text: str, count: int = 8) -> str:
-    """The last lines of a program's output, indented, for an error message."""
-    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-count:])
+    """The last lines of a program's output, indented, for an error message; without figures."""
+    told = [line for line in text.strip().splitlines() if not line.startswith("{")]
+    return "\n".join(f"    {line}" for line in told[-count:])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headway import rivals
@@ -81,6 +81,17 @@ def ours(stage: Path) -> Library:
         pin=("--bind-to", "core"),
         unpin=("--bind-to", "none"),
         settings="defaults",
+    )
+
+
+def variant(library: Library, label: str, environment: Mapping[str, str]) -> Library:
+    """`library` with further settings, under a name of its own."""
+    settings = " ".join(f"{name}={value}" for name, value in environment.items())
+    return replace(
+        library,
+        label=label,
+        settings=f"{settings}, else as {library.label}",
+        environment={**library.environment, **environment},
     )
 
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bench prints: the table for people and the JSON lines for tools.
+"""What a bench prints: the tables for people and the JSON lines for tools.
 
-JSON lines: first {bench, title, machine, cores, quick, rounds, voids, settings}; then for every
-case and library {bench, case, library, metric, unit, samples, min, median, lower, upper, raw} where
-samples are the figures of the rounds and raw all samples of all rounds, or {..., skipped}; then for
-every case with a rival {bench, case, library: "headway", metric: "speedup", unit: "ratio", rival,
-samples, min, median, lower, upper, required, aim, verdict}. lower and upper are the quartiles.
+JSON lines: first {bench, title, machine, cores, quick, rounds, voids, settings}, with {work} where
+work was calibrated; then for every metric, case and library {bench, case, library, metric, unit,
+samples, min, median, lower, upper, raw} where samples are the figures of the rounds and raw all
+samples of all rounds, or {..., skipped}; then for every case with a rival, and for every other
+library that a limit names, {bench, case, library: "headway", metric: "speedup", of: the metric,
+unit: "ratio", rival, samples, min, median, lower, upper, required, aim, verdict}. Where a metric is
+judged by its value, required, aim and verdict stand in the line of ours. lower and upper are the
+quartiles.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from headway import figures, rounds
-from headway.description import Description, Limit
+from headway.description import Description, Limit, Metric
+
+SPEEDUP_HEADING = ["speed-up (quartiles)", "against", "required"]
 
 
 def machine() -> dict[str, Any]:
@@ -57,55 +62,76 @@ def json_lines(
             "settings": dict(settings),
         }
     ]
-    for case in plan.cases:
-        for library in plan.libraries:
-            entry = _figures_entry(description, findings, case, library)
-            if entry is not None:
-                entries.append(entry)
-        speedup = _speedup_entry(description, plan, findings, case)
-        if speedup is not None:
-            entries.append(speedup)
+    for metric in plan.metrics:
+        for case in plan.cases:
+            for library in plan.libraries:
+                entry = _figures_entry(plan, findings, metric, case, library)
+                if entry is not None:
+                    entries.append({"bench": description.name, **entry})
+            for limit in _compared(metric, case):
+                speedup = _speedup_entry(plan, findings, metric, case, limit)
+                if speedup is not None:
+                    entries.append({"bench": description.name, **speedup})
     return [json.dumps(entry) for entry in entries]
 
 
+def _compared(metric: Metric, case: str) -> list[Limit | None]:
+    """The speed-ups to show: the one over the best rival, limited or not, then the others."""
+    if metric.is_value:
+        return []
+    limits = metric.limits.get(case, ())
+    over_best: list[Limit | None] = [limit for limit in limits if limit.against is None]
+    return [*(over_best or [None]), *(limit for limit in limits if limit.against is not None)]
+
+
 def _figures_entry(
-    description: Description, findings: rounds.Findings, case: str, library: str
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, library: str
 ) -> dict[str, Any] | None:
     entry: dict[str, Any] = {
-        "bench": description.name,
         "case": case,
         "library": library,
-        "metric": description.metric,
-        "unit": description.unit,
+        "metric": metric.name,
+        "unit": metric.unit,
     }
-    values = list(findings.series(library, case).values())
+    values = list(findings.series(library, metric, case).values())
     if values:
-        raw = list(findings.samples[library][case].values())
-        return entry | _spread_fields(values) | {"raw": raw}
+        raw = list(findings.raw(library, metric, case).values())
+        entry |= _spread_fields(values) | {"raw": raw}
+        if metric.is_value and library == plan.ours:
+            for limit in metric.limits.get(case, ()):
+                entry |= _limit_fields(plan, findings, metric, case, limit)
+        return entry
     if case in findings.skipped[library]:
         return entry | {"skipped": findings.skipped[library][case]}
     return None
 
 
 def _speedup_entry(
-    description: Description, plan: rounds.Plan, findings: rounds.Findings, case: str
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit | None
 ) -> dict[str, Any] | None:
-    values = rounds.case_speedups(plan, findings, case)
+    against = limit.against if limit else None
+    values = rounds.case_speedups(plan, findings, metric, case, against)
     if not values:
         return None
-    limit = plan.limits.get(case)
     return {
-        "bench": description.name,
         "case": case,
         "library": plan.ours,
         "metric": "speedup",
+        "of": metric.name,
         "unit": "ratio",
-        "rival": rounds.strongest_rival(plan, findings, case),
+        "rival": against or rounds.strongest_rival(plan, findings, metric, case),
         **_spread_fields(values),
-        "required": limit.required if limit else None,
-        "aim": limit.aim if limit else None,
-        "verdict": verdict(plan, findings, case, limit).value if limit else None,
+        **_limit_fields(plan, findings, metric, case, limit),
     }
+
+
+def _limit_fields(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit | None
+) -> dict[str, Any]:
+    if limit is None:
+        return {"required": None, "aim": None, "verdict": None}
+    verdict = rounds.verdict(plan, findings, metric, case, limit)
+    return {"required": limit.required, "aim": limit.aim, "verdict": verdict.value}
 
 
 def _spread_fields(values: Sequence[float]) -> dict[str, Any]:
@@ -123,15 +149,6 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def verdict(
-    plan: rounds.Plan, findings: rounds.Findings, case: str, limit: Limit
-) -> figures.Verdict:
-    """Whether a case meets its limit; a plan without extra rounds (--quick) may leave it open."""
-    is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
-    values = rounds.case_speedups(plan, findings, case)
-    return figures.judge(values, limit.required, is_last)
-
-
 def table(
     description: Description,
     plan: rounds.Plan,
@@ -139,33 +156,20 @@ def table(
     settings: Mapping[str, str],
     about: Mapping[str, Any],
 ) -> str:
-    """The results for a reader: a line a case, the best library marked, speed-ups, settings."""
-    heading = ["case", *plan.libraries]
-    if plan.ours is not None:
-        heading += ["speed-up (quartiles)", "against", "required"]
-    rows = [heading]
-    for case in plan.cases:
-        row = [case, *_figure_cells(description, plan, findings, case)]
-        if plan.ours is not None:
-            row += _speedup_cells(plan, findings, case)
-        rows.append(row)
+    """The results for a reader: for each metric a line a case, the best library marked, what is
+    required of ours; then settings."""
     computer = about["machine"]
     lines = [
         f"{description.name}: {description.title}",
-        f"  in {description.unit}, {'lower' if description.lower_is_better else 'higher'} is "
-        "better: median of the rounds (min, distance of the quartiles in % of the median); "
-        "* = best",
         f"  {computer['processor']}, {computer['cores']} cores, kernel {computer['kernel']}, "
         f"load {computer['load']} at the start",
         f"  measured on cores {','.join(map(str, about['cores']))}; {findings.rounds} rounds, "
         f"{len(findings.voids)} void",
-        "",
-        *_aligned(rows),
-        "",
-        *_winners(description, plan, findings),
-        "settings:",
-        *(f"  {label:<16} {settings[label]}" for label in plan.libraries),
     ]
+    for metric in plan.metrics:
+        lines += ["", *_metric_lines(plan, findings, metric)]
+    lines += ["", *_work_lines(about.get("work", {})), "settings:"]
+    lines += [f"  {label:<16} {settings[label]}" for label in plan.libraries]
     if computer["load"] > computer["cores"] / 2:
         lines.append(
             f"warning: other programs kept the machine busy (load {computer['load']}); these "
@@ -175,51 +179,116 @@ def table(
     return "\n".join(lines)
 
 
-def _winners(description: Description, plan: rounds.Plan, findings: rounds.Findings) -> list[str]:
+def _metric_lines(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> list[str]:
+    """The table of one metric with its heading and, below, who is the best how often."""
+    spread = "quartiles" if metric.is_value else "min, distance of the quartiles in % of the median"
+    lines = [
+        f"  {metric.name} in {metric.unit}, {'lower' if metric.lower_is_better else 'higher'} is "
+        f"better: median of the rounds ({spread}); * = best"
+    ]
+    if metric.note:
+        lines.append(f"  {metric.note}")
+    heading = ["case", *plan.libraries]
+    if plan.ours is not None:
+        heading += ["required"] if metric.is_value else SPEEDUP_HEADING
+    rows = [heading]
+    for case in plan.cases:
+        rows += _case_rows(plan, findings, metric, case)
+    return [*lines, "", *_aligned(rows), *_winners(plan, findings, metric)]
+
+
+def _case_rows(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str
+) -> list[list[str]]:
+    """A case's row; further rows for speed-ups over more than the best rival."""
+    row = [case, *_figure_cells(plan, findings, metric, case)]
+    if plan.ours is None:
+        return [row]
+    if metric.is_value:
+        limits = metric.limits.get(case, ())
+        cells = [_required_cell(plan, findings, metric, case, limit) for limit in limits]
+        return [[*row, "; ".join(cells) or "-"]]
+    rows = []
+    for limit in _compared(metric, case):
+        rows.append([*row, *_speedup_cells(plan, findings, metric, case, limit)])
+        row = [""] * len(row)
+    return rows
+
+
+def _work_lines(work: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The calibrated work, so that a reader can tell whose transfer it hides."""
+    if not work:
+        return []
+    lines = ["work, the same for all libraries:"]
+    lines += [
+        f"  {case:<16} {_number(entry['work_us'])} us; the fastest transfer took "
+        f"{_number(entry['transfer_us'])} us ({entry['fastest']})"
+        for case, entry in work.items()
+    ]
+    return lines
+
+
+def _winners(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> list[str]:
     """One line: in how many cases each library is the best."""
     if len(plan.libraries) < 2:
         return []
     counts = dict.fromkeys(plan.libraries, 0)
     for case in plan.cases:
-        series = {name: findings.series(name, case) for name in plan.libraries}
-        best = figures.best_library(series, description.lower_is_better)
+        best = _best(plan, findings, metric, case)
         if best is not None:
             counts[best] += 1
     ranking = sorted(counts.items(), key=lambda item: -item[1])
-    return ["best: " + ", ".join(f"{name} in {count}" for name, count in ranking), ""]
+    return ["", "best: " + ", ".join(f"{name} in {count}" for name, count in ranking)]
+
+
+def _best(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str
+) -> str | None:
+    series = {name: findings.series(name, metric, case) for name in plan.libraries}
+    return figures.best_library(series, metric.lower_is_better)
 
 
 def _figure_cells(
-    description: Description, plan: rounds.Plan, findings: rounds.Findings, case: str
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str
 ) -> list[str]:
-    all_series = {name: findings.series(name, case) for name in plan.libraries}
-    best = figures.best_library(all_series, description.lower_is_better)
+    best = _best(plan, findings, metric, case)
     cells = []
-    for name, series in all_series.items():
-        if not series:
+    for name in plan.libraries:
+        values = list(findings.series(name, metric, case).values())
+        if not values:
+            ran = case in plan.cases_of(name, [case])
             reason = findings.skipped[name].get(case, "no figure")
-            cells.append(f"skipped: {reason}")
+            cells.append(f"skipped: {reason}" if ran else "")
             continue
-        found = figures.spread(list(series.values()))
+        found = figures.spread(values)
         mark = "*" if name == best else " "
-        cells.append(
-            f"{mark}{_number(found.median)} ({_number(found.least)}, {found.relative:.0%})"
-        )
+        around = f"{_number(found.least)}, {found.relative:.0%}"
+        if metric.is_value:
+            around = f"{_number(found.lower)} .. {_number(found.upper)}"
+        cells.append(f"{mark}{_number(found.median)} ({around})")
     return cells
 
 
-def _speedup_cells(plan: rounds.Plan, findings: rounds.Findings, case: str) -> list[str]:
-    values = rounds.case_speedups(plan, findings, case)
+def _speedup_cells(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit | None
+) -> list[str]:
+    against = limit.against if limit else None
+    values = rounds.case_speedups(plan, findings, metric, case, against)
     if not values:
         return ["-", "-", "-"]
     found = figures.spread(values)
-    limit = plan.limits.get(case)
-    required = "-"
-    if limit is not None:
-        required = f">= {limit.required:g} {verdict(plan, findings, case, limit).value}"
-    rival = rounds.strongest_rival(plan, findings, case) or "-"
+    rival = against or rounds.strongest_rival(plan, findings, metric, case) or "-"
     speedup = f"{found.median:.2f} ({found.lower:.2f} .. {found.upper:.2f})"
+    required = _required_cell(plan, findings, metric, case, limit) if limit else "-"
     return [speedup, rival, required]
+
+
+def _required_cell(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit
+) -> str:
+    sign = "<=" if metric.is_value and metric.lower_is_better else ">="
+    verdict = rounds.verdict(plan, findings, metric, case, limit)
+    return f"{sign} {limit.required:g} {verdict.value}"
 
 
 def _number(value: float) -> str:

@@ -10,11 +10,11 @@ whose limit lies inside the quartiles get more rounds, up to a maximum.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway import figures
-from headway.description import Limit
+from headway.description import Limit, Metric
 from headway.jobs import JobError, JobResult
 
 # A measurement that loses so many rounds in a row will not get better by itself.
@@ -29,29 +29,46 @@ class MeasureError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which libraries and cases, and how many rounds."""
+    """Which libraries, cases and metrics, and how many rounds. variants: which of the libraries
+    are ours with other settings, and the cases that they run."""
 
     libraries: tuple[str, ...]
     ours: str | None
     cases: tuple[str, ...]
-    limits: dict[str, Limit]
-    lower_is_better: bool
+    metrics: tuple[Metric, ...]
     rounds: int
     rounds_max: int
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def cases_of(self, library: str, cases: Sequence[str]) -> list[str]:
+        """Those of `cases` that this library runs."""
+        own = self.variants.get(library)
+        return [case for case in cases if own is None or case in own]
+
+    def claims(self) -> Iterator[tuple[Metric, str, Limit]]:
+        """Every limit with its metric and case."""
+        for metric in self.metrics:
+            for case, limits in metric.limits.items():
+                for limit in limits:
+                    yield metric, case, limit
 
 
 @dataclass
 class Findings:
-    """All figures. samples[library][case][round]: every sample of that job."""
+    """All figures. samples[library][metric][case][round]: every sample of that job."""
 
-    samples: dict[str, dict[str, dict[int, list[float]]]]
+    samples: dict[str, dict[str, dict[str, dict[int, list[float]]]]]
     skipped: dict[str, dict[str, str]]
     voids: list[str] = field(default_factory=list)
     rounds: int = 0
 
-    def series(self, library: str, case: str) -> dict[int, float]:
+    def raw(self, library: str, metric: Metric, case: str) -> dict[int, list[float]]:
+        """The job's samples by round number."""
+        return self.samples[library].get(metric.name, {}).get(case, {})
+
+    def series(self, library: str, metric: Metric, case: str) -> dict[int, float]:
         """Median of the job's samples by round number."""
-        by_round = self.samples[library].get(case, {})
+        by_round = self.raw(library, metric, case)
         return {number: statistics.median(values) for number, values in by_round.items() if values}
 
 
@@ -61,33 +78,57 @@ def rotated(libraries: Sequence[str], round_number: int) -> list[str]:
     return [*libraries[start:], *libraries[:start]]
 
 
-def strongest_rival(plan: Plan, findings: Findings, case: str) -> str | None:
+def strongest_rival(plan: Plan, findings: Findings, metric: Metric, case: str) -> str | None:
     """The rival with the best median in this case."""
-    others = {name: findings.series(name, case) for name in plan.libraries if name != plan.ours}
-    return figures.best_library(others, plan.lower_is_better)
+    others = {
+        name: findings.series(name, metric, case)
+        for name in plan.libraries
+        if name != plan.ours and name not in plan.variants
+    }
+    return figures.best_library(others, metric.lower_is_better)
 
 
-def case_speedups(plan: Plan, findings: Findings, case: str) -> list[float]:
-    """Speed-ups of ours over the strongest rival, one a round; empty without either."""
-    rival = strongest_rival(plan, findings, case)
-    if plan.ours is None or rival is None:
+def case_speedups(
+    plan: Plan, findings: Findings, metric: Metric, case: str, against: str | None = None
+) -> list[float]:
+    """Speed-ups of ours, one a round, over `against` (None: the strongest rival); empty without
+    either."""
+    rival = against or strongest_rival(plan, findings, metric, case)
+    if plan.ours is None or rival not in plan.libraries:
         return []
-    ours = findings.series(plan.ours, case)
-    found = figures.speedups(ours, findings.series(rival, case), plan.lower_is_better)
-    return list(found.values())
+    ours = findings.series(plan.ours, metric, case)
+    theirs = findings.series(rival, metric, case)
+    return list(figures.speedups(ours, theirs, metric.lower_is_better).values())
+
+
+def judged(
+    plan: Plan, findings: Findings, metric: Metric, case: str, limit: Limit
+) -> list[float]:
+    """The numbers that a limit is about, one a round: speed-ups, or values of ours."""
+    if not metric.is_value:
+        return case_speedups(plan, findings, metric, case, limit.against)
+    return [] if plan.ours is None else list(findings.series(plan.ours, metric, case).values())
+
+
+def verdict(
+    plan: Plan, findings: Findings, metric: Metric, case: str, limit: Limit
+) -> figures.Verdict:
+    """Whether a limit holds; a plan without extra rounds (--quick) may leave it open."""
+    is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
+    values = judged(plan, findings, metric, case, limit)
+    at_most = metric.is_value and metric.lower_is_better
+    return figures.judge(values, limit.required, is_last, at_most)
 
 
 def undecided(plan: Plan, findings: Findings) -> list[str]:
     """Cases with a limit that lies inside the quartiles."""
-    result = []
-    for case in plan.cases:
-        limit = plan.limits.get(case)
-        values = case_speedups(plan, findings, case)
-        if limit is None or not values:
-            continue
-        if figures.judge(values, limit.required, False) is figures.Verdict.OPEN:
-            result.append(case)
-    return result
+    unclear = {
+        case
+        for metric, case, limit in plan.claims()
+        if judged(plan, findings, metric, case, limit)
+        and verdict(plan, findings, metric, case, limit) is figures.Verdict.OPEN
+    }
+    return [case for case in plan.cases if case in unclear]
 
 
 def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) -> Findings:
@@ -102,7 +143,7 @@ def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) ->
     cases = list(plan.cases)
     while cases:
         results: dict[str, JobResult] = {}
-        void = _run_round(rotated(plan.libraries, attempt), cases, run_library, results)
+        void = _run_round(plan, attempt, cases, run_library, results)
         attempt += 1
         if void is not None:
             voids_in_a_row += 1
@@ -120,30 +161,45 @@ def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) ->
 
 
 def _run_round(
-    order: Sequence[str],
+    plan: Plan,
+    attempt: int,
     cases: Sequence[str],
     run_library: RunLibrary,
     results: dict[str, JobResult],
 ) -> str | None:
     """Runs one round; returns why it is void, or None. Ends at the first library that voids it."""
-    for name in order:
+    for name in rotated(plan.libraries, attempt):
+        wanted = plan.cases_of(name, cases)
+        if not wanted:
+            continue
         try:
-            result = run_library(name, cases)
+            result = run_library(name, wanted)
         except JobError as error:
             return f"{name}: {error}"
         if result.misplaced is not None:
             return f"{name} is not on the stated cores: {result.misplaced}"
-        missing = [c for c in cases if c not in result.samples and c not in result.skipped]
+        missing = _missing(plan, result, wanted)
         if missing:
             return f"{name} printed nothing for: {', '.join(missing)}"
         results[name] = result
     return None
 
 
+def _missing(plan: Plan, result: JobResult, cases: Sequence[str]) -> list[str]:
+    return [
+        case
+        for case in cases
+        if case not in result.skipped
+        and any(case not in result.samples.get(metric.name, {}) for metric in plan.metrics)
+    ]
+
+
 def _take(findings: Findings, results: dict[str, JobResult]) -> None:
     for name, result in results.items():
-        for case, values in result.samples.items():
-            findings.samples[name].setdefault(case, {})[findings.rounds] = values
+        for metric, by_case in result.samples.items():
+            for case, values in by_case.items():
+                kept = findings.samples[name].setdefault(metric, {}).setdefault(case, {})
+                kept[findings.rounds] = values
         findings.skipped[name].update(result.skipped)
     findings.rounds += 1
 

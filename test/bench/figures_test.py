@@ -81,6 +81,15 @@ class JudgeTest(unittest.TestCase):
         self.assertIs(figures.judge([0.8, 0.96, 1.1, 1.2, 0.9], 1.0, True), Verdict.HOLDS)
         self.assertIs(figures.judge([0.8, 0.94, 1.1, 1.2, 0.8], 1.0, True), Verdict.MISSED)
 
+    def test_at_most(self) -> None:
+        self.assertIs(figures.judge([-0.1, 0.0, 0.2], 0.3, False, at_most=True), Verdict.HOLDS)
+        self.assertIs(figures.judge([1.0, 1.1, 1.2], 0.3, True, at_most=True), Verdict.MISSED)
+        close = [0.2, 0.25, 0.31, 0.35, 0.4]
+        self.assertIs(figures.judge(close, 0.3, False, at_most=True), Verdict.OPEN)
+        self.assertIs(figures.judge(close, 0.3, True, at_most=True), Verdict.HOLDS)
+        worse = [0.2, 0.25, 0.32, 0.35, 0.4]
+        self.assertIs(figures.judge(worse, 0.3, True, at_most=True), Verdict.MISSED)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -26,7 +26,7 @@ class ReadLinesTest(unittest.TestCase):
             '{"type": "samples", "case": "8 B", "metric": "m", "unit": "us", "samples": [1, 2]}\n'
             '{"type": "skipped", "case": "1 MiB", "why": "no memory"}\n' + END
         )
-        self.assertEqual(result.samples, {"8 B": [1.0, 2.0]})
+        self.assertEqual(result.samples, {"m": {"8 B": [1.0, 2.0]}})
         self.assertEqual(result.skipped, {"1 MiB": "no memory"})
         self.assertIsNone(result.misplaced)
 
@@ -35,6 +35,14 @@ class ReadLinesTest(unittest.TestCase):
         bad = '{"type": "affinity", "ok": false, "why": "rank 0 moved"}\n'
         self.assertEqual(jobs.read_lines(good + bad + END).misplaced, "rank 0 moved")
         self.assertEqual(jobs.read_lines(bad + good + END).misplaced, "rank 0 moved")
+
+    def test_several_metrics_of_a_case(self) -> None:
+        line = '{{"type": "samples", "case": "a", "metric": "{}", "unit": "us", "samples": [{}]}}\n'
+        result = jobs.read_lines(line.format("m", 1) + line.format("n", -0.5) + END)
+        self.assertEqual(result.samples, {"m": {"a": [1.0]}, "n": {"a": [-0.5]}})
+
+    def test_figures_do_not_hide_an_error(self) -> None:
+        self.assertEqual(jobs.last_lines('boom\n{"type": "samples"}\n'), "    boom")
 
     def test_missing_end(self) -> None:
         with self.assertRaisesRegex(jobs.JobError, "before its last line"):
@@ -104,13 +112,26 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(intel.job_environment(2, [4, 6], False)["I_MPI_PIN"], "0")
 
 
+    def test_variant_has_its_settings_and_says_so(self) -> None:
+        ours = libraries.ours(Path("/stage"))
+        other = libraries.variant(ours, "headway-none", {"HEADWAY_PROGRESS": "none"})
+        self.assertEqual(other.job_environment(2, [0, 1], True)["HEADWAY_PROGRESS"], "none")
+        self.assertNotIn("HEADWAY_PROGRESS", ours.job_environment(2, [0, 1], True))
+        self.assertEqual(other.command(2, [0, 1], True), ours.command(2, [0, 1], True))
+        self.assertEqual(
+            (other.label, other.settings),
+            ("headway-none", "HEADWAY_PROGRESS=none, else as headway"),
+        )
+
+
 class DescriptionTest(unittest.TestCase):
     """bench/*.toml."""
 
-    GOOD = (
-        'title = "t"\nprogram = "p"\nmetric = "x_us"\nunit = "us"\nbetter = "lower"\n'
-        '[[job]]\nranks = 2\npin = true\ncases = ["a", "b"]\n'
-    )
+    METRIC = '[[metric]]\nname = "x_us"\nunit = "us"\nbetter = "lower"\n'
+    JOB = '[[job]]\nranks = 2\npin = true\ncases = ["a", "b"]\n'
+    HEAD = 'title = "t"\nprogram = "p"\n'
+    GOOD = HEAD + JOB + METRIC
+    VARIANT = '[[variant]]\nlabel = "v"\nenvironment = { HEADWAY_X = "1" }\ncases = ["a"]\n'
 
     def test_all_in_the_tree_can_be_read_and_have_a_program(self) -> None:
         names = description.available(ROOT / "bench")
@@ -120,18 +141,56 @@ class DescriptionTest(unittest.TestCase):
             self.assertTrue((ROOT / "bench" / "mpi" / f"{found.program}.c").is_file(), name)
 
     def test_mistakes_are_named(self) -> None:
+        against_v = 'judged = "value"\n[metric.limits]\n"a" = { required = 1.0, against = "v" }\n'
         cases = {
             self.GOOD.replace('"b"', '"a"'): "stands there twice",
-            self.GOOD + '[limits]\n"c" = { required = 1.0 }\n': "limit for 'c'",
+            self.GOOD + '[metric.limits]\n"c" = { required = 1.0 }\n': "limit for 'c'",
+            self.GOOD + '[metric.limits]\n"a" = { required = 1.0, against = "w" }\n': "variant",
+            self.GOOD + against_v + self.VARIANT: "judged by its speed-up",
+            self.GOOD + self.VARIANT.replace('"a"', '"c"'): "variant 'v' wants 'c'",
+            self.GOOD + "[calibration]\nwork = 2.0\n": "work_of_fastest",
+            "metric = []\n" + self.HEAD + self.JOB: "needs one at least",
             self.GOOD.replace("ranks = 2", "ranks = 3"): "cannot be pinned on 2 cores",
             self.GOOD.replace('"lower"', '"smaller"'): "smaller",
             self.GOOD.replace("title", "titel"): "title",
-            self.GOOD + "wall = true\n": "exactly one case",
+            self.HEAD + self.JOB + "wall = true\n" + self.METRIC: "exactly one case",
             "= 3": "bench/x.toml",
         }
         for text, message in cases.items():
             with self.assertRaisesRegex(description.DescriptionError, message):
                 description.parse("x", text)
+
+    def test_limits_metrics_variants_and_work(self) -> None:
+        found = description.parse(
+            "x",
+            self.GOOD + '[metric.limits]\n"a" = { required = 2.0, aim = 3.0 }\n'
+            '"b" = [{ required = 1.0 }, { required = 0.9, against = "v" }]\n'
+            + self.METRIC.replace("x_us", "y") + 'judged = "value"\nnote = "n"\n'
+            + self.VARIANT + "[calibration]\nwork_of_fastest = 1.5\n",
+        )
+        first, second = found.metrics
+        self.assertEqual(first.limits["a"], (description.Limit(2.0, 3.0),))
+        self.assertEqual(
+            first.limits["b"],
+            (description.Limit(1.0), description.Limit(0.9, None, "v")),
+        )
+        self.assertEqual((first.is_value, second.is_value, second.note), (False, True, "n"))
+        self.assertEqual(found.variants, (description.Variant("v", {"HEADWAY_X": "1"}, ("a",)),))
+        self.assertEqual(found.work_of_fastest, 1.5)
+
+    def test_overlap_has_every_required_limit(self) -> None:
+        found = description.load(ROOT / "bench", "overlap")
+        ratio, total, _transfer = found.metrics
+        for case in found.cases:
+            pattern, size = case.split(" ", 1)
+            if pattern == "both":
+                self.assertEqual(
+                    [(limit.required, limit.against) for limit in total.limits[case]],
+                    [(1.0, None), (0.971, "headway-none")],
+                )
+                continue
+            self.assertEqual(ratio.limits[case][0].required, 0.3 if size == "64 KiB" else 0.15)
+            self.assertEqual(total.limits[case], (description.Limit(0.952),))
 
     def test_unknown_name_lists_those_there_are(self) -> None:
         with self.assertRaisesRegex(description.DescriptionError, "latency"):
@@ -151,19 +210,24 @@ class HarnessTest(unittest.TestCase):
             self.skipTest("needs two cores")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        compiler = path / "bin" / "mpicc_abi"
-        self.binary = jobs.build(compiler, "latency", ROOT / "bench" / "mpi", Path(folder.name))
+        self.compiler = path / "bin" / "mpicc_abi"
+        self.folder = Path(folder.name)
+
+    def build(self, program: str) -> Path:
+        """A bench program, built into a folder that goes with the test."""
+        return jobs.build(self.compiler, program, ROOT / "bench" / "mpi", self.folder)
 
     def run_latency(self, pin: bool, listed: str) -> jobs.JobResult:
         """Two ranks, one short case, stated cores `listed`."""
         command = self.mpich.command(2, self.cores, pin)
-        command += [str(self.binary), "--budget-ms", "2", "--cases", "8 B", "--cores", listed]
+        command += [str(self.build("latency")), "--budget-ms", "2"]
+        command += ["--cases", "8 B", "--cores", listed]
         return jobs.run(command, self.mpich.job_environment(2, self.cores, pin))
 
     def test_on_the_stated_cores(self) -> None:
         result = self.run_latency(True, ",".join(map(str, self.cores)))
         self.assertIsNone(result.misplaced)
-        self.assertGreaterEqual(len(result.samples["8 B"]), 11)
+        self.assertGreaterEqual(len(result.samples["oneway_us"]["8 B"]), 11)
 
     def test_unbound_ranks_are_noticed(self) -> None:
         result = self.run_latency(False, ",".join(map(str, self.cores)))
@@ -173,6 +237,31 @@ class HarnessTest(unittest.TestCase):
     def test_other_cores_are_noticed(self) -> None:
         result = self.run_latency(True, str(self.cores[0]))
         self.assertEqual(result.misplaced, f"rank 1 runs on core {self.cores[1]}")
+
+    def run_overlap(self, *arguments: str) -> dict[str, dict[str, list[float]]]:
+        """Samples of two ranks of `overlap` on the stated cores."""
+        command = self.mpich.command(2, self.cores, True)
+        command += [str(self.build("overlap")), "--budget-ms", "2", *arguments]
+        result = jobs.run(command, self.mpich.job_environment(2, self.cores, True))
+        return result.samples
+
+    def test_overlap_calibrates_without_work(self) -> None:
+        samples = self.run_overlap("--cases", "recv 64 KiB;both 1 MiB")
+        self.assertEqual(set(samples), {"transfer_us", "kernel_ns"})
+        self.assertEqual(set(samples["transfer_us"]), {"recv 64 KiB", "both 1 MiB"})
+
+    def test_overlap_does_the_work_of_each_case(self) -> None:
+        cases = ["send 64 KiB", "recv 64 KiB", "recv-late 64 KiB", "both 64 KiB"]
+        little = ";".join(f"{case}=1" for case in cases)
+        much = little.replace("recv 64 KiB=1;", "recv 64 KiB=20000000;")
+        few = self.run_overlap("--cases", ";".join(cases), "--work", little)
+        many = self.run_overlap("--cases", ";".join(cases), "--work", much)
+        self.assertEqual(set(few), {"r_overhead", "total_us", "transfer_us"})
+        for samples in (few, many):
+            for by_case in samples.values():
+                self.assertEqual(set(by_case), set(cases))
+        # 20 million dependent multiplications take more than 10 ms on any processor of today.
+        self.assertGreater(min(many["total_us"]["recv 64 KiB"]), 10e3)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 from headway import presentation, rounds
-from headway.description import Description, Job, Limit
+from headway.description import Description, Job, Limit, Metric
 from headway.figures import Verdict
 from headway.jobs import JobError, JobResult
 
@@ -18,10 +18,12 @@ Figure = Callable[[int, str], float]
 
 
 class FakeLibraries:
-    """Runs jobs whose figures are a function of (how often this library ran before, case)."""
+    """Runs jobs whose figures are a function of (how often this library ran before, case); for a
+    metric other than "m" its name stands before the case."""
 
-    def __init__(self, figures: dict[str, Figure]) -> None:
+    def __init__(self, figures: dict[str, Figure], metrics: Sequence[str] = ("m",)) -> None:
         self.figures = figures
+        self.metrics = metrics
         self.calls: list[tuple[str, tuple[str, ...]]] = []
         self.misplaced_calls: dict[int, str] = {}
         self.failing_calls: set[int] = set()
@@ -34,7 +36,10 @@ class FakeLibraries:
             raise JobError("ended with code 9")
         result = JobResult(misplaced=self.misplaced_calls.get(number))
         for case in cases:
-            result.samples[case] = [self.figures[library](before, case)]
+            for metric in self.metrics:
+                key = case if metric == "m" else f"{metric} {case}"
+                figure = self.figures[library](before, key)
+                result.samples.setdefault(metric, {})[case] = [figure]
         return result
 
     def order(self) -> list[str]:
@@ -47,14 +52,28 @@ def constant(value: float) -> Figure:
     return lambda _round, _case: value
 
 
+def make_metric(limits: dict[str, Limit]) -> Metric:
+    """Times called "m" with one limit a case."""
+    return Metric("m", "us", True, {case: (limit,) for case, limit in limits.items()})
+
+
+def verdict(plan: rounds.Plan, findings: rounds.Findings, limit: Limit) -> Verdict:
+    """Of the first metric's case "8 B"."""
+    return rounds.verdict(plan, findings, plan.metrics[0], "8 B", limit)
+
+
+def series(findings: rounds.Findings, library: str) -> dict[int, float]:
+    """Figures of "m" in the case "8 B"."""
+    return findings.series(library, make_metric({}), "8 B")
+
+
 def make_plan(libraries: Sequence[str], **changes: object) -> rounds.Plan:
     """A plan for times with the case "8 B" and the limit 1.0."""
     values: dict[str, object] = {
         "libraries": tuple(libraries),
         "ours": "headway" if "headway" in libraries else None,
         "cases": ("8 B",),
-        "limits": {"8 B": Limit(1.0, 1.25)},
-        "lower_is_better": True,
+        "metrics": (make_metric({"8 B": Limit(1.0, 1.25)}),),
         "rounds": 9,
         "rounds_max": 36,
     }
@@ -97,8 +116,8 @@ class VoidTest(unittest.TestCase):
         self.assertEqual(findings.rounds, 9)
         self.assertEqual(len(findings.voids), 1)
         self.assertIn("rank 1 may run on 2 cores", findings.voids[0])
-        self.assertEqual(len(findings.series("a", "8 B")), 9)
-        self.assertEqual(set(findings.series("headway", "8 B")), set(range(9)))
+        self.assertEqual(len(series(findings, "a")), 9)
+        self.assertEqual(set(series(findings, "headway")), set(range(9)))
 
     def test_figures_of_a_void_round_do_not_count(self) -> None:
         fake = FakeLibraries(
@@ -106,7 +125,7 @@ class VoidTest(unittest.TestCase):
         )
         fake.misplaced_calls[1] = "ranks 0 and 1 share core 0"
         findings = measure(make_plan(["headway", "a"]), fake)
-        self.assertNotIn(100.0, findings.series("headway", "8 B").values())
+        self.assertNotIn(100.0, series(findings, "headway").values())
 
     def test_failing_job_voids_its_round(self) -> None:
         fake = FakeLibraries({"headway": constant(1.0), "a": constant(2.0)})
@@ -147,7 +166,7 @@ class ExtraRoundsTest(unittest.TestCase):
         plan = make_plan(["headway", "a"])
         findings = measure(plan, wobble)
         self.assertEqual(findings.rounds, 36)
-        self.assertIs(presentation.verdict(plan, findings, "8 B", Limit(1.0, None)), Verdict.HOLDS)
+        self.assertIs(verdict(plan, findings, Limit(1.0)), Verdict.HOLDS)
 
     def test_stops_when_decided(self) -> None:
         settling = FakeLibraries(
@@ -164,8 +183,8 @@ class ExtraRoundsTest(unittest.TestCase):
                 "a": lambda n, case: 2.0 if case == "clear" else (0.5 if n % 2 else 2.0),
             }
         )
-        limits = {"clear": Limit(1.0, None), "close": Limit(1.0, None)}
-        measure(make_plan(["headway", "a"], cases=("clear", "close"), limits=limits), fake)
+        metrics = (make_metric({"clear": Limit(1.0), "close": Limit(1.0)}),)
+        measure(make_plan(["headway", "a"], cases=("clear", "close"), metrics=metrics), fake)
         self.assertEqual(fake.calls[17][1], ("clear", "close"))
         self.assertEqual({cases for _, cases in fake.calls[18:]}, {("close",)})
 
@@ -174,7 +193,7 @@ class ExtraRoundsTest(unittest.TestCase):
         plan = make_plan(["headway", "a"], rounds=5, rounds_max=5)
         findings = measure(plan, fake)
         self.assertEqual(findings.rounds, 5)
-        self.assertIs(presentation.verdict(plan, findings, "8 B", Limit(1.0, None)), Verdict.OPEN)
+        self.assertIs(verdict(plan, findings, Limit(1.0)), Verdict.OPEN)
 
     def test_without_ours_there_is_nothing_to_decide(self) -> None:
         fake = FakeLibraries({"a": constant(1.0), "b": lambda n, _c: 0.8 if n % 2 else 1.25})
@@ -198,12 +217,9 @@ class RivalTest(unittest.TestCase):
             name="latency",
             title="a ping-pong",
             program="latency",
-            metric="oneway_us",
-            unit="us",
-            lower_is_better=True,
             cores=2,
+            metrics=self.plan.metrics,
             jobs=(Job(2, True, ("8 B",)),),
-            limits=self.plan.limits,
         )
         self.about = {
             "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.0},
@@ -212,8 +228,9 @@ class RivalTest(unittest.TestCase):
         self.settings = {name: f"settings of {name}" for name in self.plan.libraries}
 
     def test_best_median_is_the_rival(self) -> None:
-        self.assertEqual(rounds.strongest_rival(self.plan, self.findings, "8 B"), "b")
-        self.assertEqual(rounds.case_speedups(self.plan, self.findings, "8 B"), [2.5] * 5)
+        shown = (self.plan, self.findings, self.plan.metrics[0], "8 B")
+        self.assertEqual(rounds.strongest_rival(*shown), "b")
+        self.assertEqual(rounds.case_speedups(*shown), [2.5] * 5)
 
     def test_table(self) -> None:
         text = presentation.table(
@@ -245,8 +262,105 @@ class RivalTest(unittest.TestCase):
             (ours["library"], ours["median"], len(ours["samples"])), ("headway", 2.0, 5)
         )
         speedup = entries[-1]
-        self.assertEqual((speedup["metric"], speedup["rival"]), ("speedup", "b"))
+        self.assertEqual(
+            (speedup["metric"], speedup["of"], speedup["rival"]), ("speedup", "m", "b")
+        )
         self.assertEqual((speedup["median"], speedup["verdict"]), (2.5, "holds"))
+
+
+class SeveralMetricsTest(unittest.TestCase):
+    """A ratio judged by its value, a time judged against rivals and against a variant of ours."""
+
+    def setUp(self) -> None:
+        ratio = Metric("r", "ratio", True, {"8 B": (Limit(0.3, 0.05),)}, True, "a note")
+        limits = {"8 B": (Limit(1.0), Limit(0.97, None, "headway-none"))}
+        self.plan = make_plan(
+            ["headway", "headway-none", "a"],
+            cases=("8 B", "1 MiB"),
+            metrics=(ratio, Metric("t", "us", True, limits)),
+            variants={"headway-none": ("8 B",)},
+            rounds=5,
+            rounds_max=5,
+        )
+        figures = {
+            "headway": {"r 8 B": -0.1, "r 1 MiB": 1.7, "t 8 B": 10.0, "t 1 MiB": 9.0},
+            "headway-none": {"r 8 B": 0.0, "t 8 B": 5.0},
+            "a": {"r 8 B": 1.0, "r 1 MiB": 1.0, "t 8 B": 20.0, "t 1 MiB": 9.0},
+        }
+        self.fake = FakeLibraries(
+            {name: lambda _n, key, own=own: own[key] for name, own in figures.items()},
+            metrics=("r", "t"),
+        )
+        self.findings = measure(self.plan, self.fake)
+        self.description = Description(
+            "overlap", "o", "overlap", 2, self.plan.metrics, (Job(2, True, self.plan.cases),)
+        )
+        work = {"iterations": 10, "work_us": 15.0, "fastest": "a", "transfer_us": 10.0}
+        about = {
+            "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.0},
+            "cores": [0, 1],
+            "work": {"8 B": work},
+        }
+        self.shown = (
+            self.description,
+            self.plan,
+            self.findings,
+            dict.fromkeys(self.plan.libraries, "s"),
+            about,
+        )
+
+    def test_variant_runs_its_cases_only(self) -> None:
+        for name, cases in self.fake.calls:
+            wanted = ("8 B",) if name == "headway-none" else ("8 B", "1 MiB")
+            self.assertEqual(cases, wanted)
+
+    def test_variant_is_no_rival(self) -> None:
+        time = self.plan.metrics[1]
+        self.assertEqual(rounds.strongest_rival(self.plan, self.findings, time, "8 B"), "a")
+
+    def test_verdicts(self) -> None:
+        found = [
+            rounds.verdict(self.plan, self.findings, metric, case, limit)
+            for metric, case, limit in self.plan.claims()
+        ]
+        self.assertEqual(found, [Verdict.HOLDS, Verdict.HOLDS, Verdict.MISSED])
+
+    def test_a_metric_that_is_missing_voids_the_round(self) -> None:
+        fake = FakeLibraries(self.fake.figures, metrics=("r",))
+        with self.assertRaisesRegex(rounds.MeasureError, "printed nothing for: 8 B, 1 MiB"):
+            measure(self.plan, fake)
+
+    def test_an_undecided_value_asks_for_more_rounds(self) -> None:
+        ratio = Metric("m", "ratio", True, {"8 B": (Limit(0.3),)}, True)
+        fake = FakeLibraries({"headway": lambda n, _c: 0.2 if n % 2 else 0.4})
+        plan = make_plan(["headway"], metrics=(ratio,), rounds_max=12)
+        self.assertEqual(measure(plan, fake).rounds, 12)
+
+    def test_table_shows_worse_than_serial_and_better_than_ideal(self) -> None:
+        text = presentation.table(*self.shown)
+        self.assertIn("a note", text)
+        self.assertRegex(text, r"8 B +\*-0\.1 \(-0\.1 \.\. -0\.1\) .* <= 0\.3 holds")
+        self.assertRegex(text, r"1 MiB +1\.7 \(1\.7 \.\. 1\.7\)")
+        self.assertRegex(text, r"2\.00 \(2\.00 \.\. 2\.00\) +a +>= 1 holds")
+        self.assertRegex(text, r"\n +0\.50 \(0\.50 \.\. 0\.50\) +headway-none +>= 0\.97 missed")
+        self.assertIn("8 B              15 us; the fastest transfer took 10 us (a)", text)
+
+    def test_json_lines(self) -> None:
+        entries = [json.loads(line) for line in presentation.json_lines(*self.shown)]
+        self.assertEqual(entries[0]["work"]["8 B"]["iterations"], 10)
+        ours = {
+            (entry["metric"], entry["case"]): entry
+            for entry in entries[1:]
+            if entry["library"] == "headway" and entry["metric"] != "speedup"
+        }
+        self.assertEqual(ours["r", "8 B"]["verdict"], "holds")
+        self.assertEqual((ours["r", "8 B"]["median"], ours["r", "1 MiB"]["median"]), (-0.1, 1.7))
+        self.assertNotIn("verdict", ours["t", "8 B"])
+        speedups = [entry for entry in entries if entry.get("metric") == "speedup"]
+        self.assertEqual(
+            [(entry["of"], entry["case"], entry["rival"]) for entry in speedups],
+            [("t", "8 B", "a"), ("t", "8 B", "headway-none"), ("t", "1 MiB", "a")],
+        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Overlap: a message beside a fixed amount of computation that makes no MPI call.
+//
+// Rank 0 computes; what happens, by the first word of the case:
+//   send       rank 0: Isend, compute, Wait; rank 1 waits in Recv
+//   recv       rank 0: Irecv, compute, Wait; then rank 1 calls Send and waits in it
+//   recv-late  rank 1 calls Send; 50 us later rank 0: Irecv, compute, Wait
+//   both       both ranks: Irecv, Isend, compute, Waitall
+// The total time runs from the first call of the ranks that compute until both ranks are done. Both
+// start at a time agreed on beforehand, by a clock that all processes of a node share; a run whose
+// ranks were late or out of order does not count and is repeated.
+//
+// With --work every sample is of three runs, next to each other so that a change of the machine's
+// speed meets all of them: communication alone, computation alone, both together. r_overhead =
+// (together - max(alone)) / min(alone), with the medians of those alone. Without --work:
+// communication alone, and the time of one iteration (python/headway/calibration.py).
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness.h"
+
+enum { samples_least = 5, warm_least = 2, warm_most = 20, attempts_most = 300 };
+static const double lateness_most_us = 2.0;
+
+// From agreeing on a start until it. A rank that was late needs a longer one, or was put to sleep
+// by another program, which a shorter one makes less likely; so it doubles, then begins anew.
+static const double margin_least_us = 30.0;
+static const double margin_most_us = 240.0;
+
+typedef enum { pattern_send, pattern_recv, pattern_recv_late, pattern_both } Pattern;
+
+static const char* const pattern_names[] = {"send", "recv", "recv-late", "both"};
+
+typedef struct {
+    const Harness* harness;
+    Pattern pattern;
+    int size_bytes;
+    long work;  // iterations of the computation
+    unsigned char* outgoing;
+    unsigned char* incoming;
+    double margin_us;  // between agreeing on a start and the start; rank 0's counts
+} Overlap;
+
+typedef enum { alone_communication, alone_computation, together } Part;
+
+// Microseconds of one rank on the node's clock. late: it did not start when it should.
+typedef struct {
+    double begin_us;
+    double called_us;
+    double end_us;
+    double late;
+} Times;
+
+static double now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+// A chain of multiplications in registers: it needs the core and nothing else of the machine.
+static void compute(long iterations)
+{
+    static volatile uint64_t kept = 1;
+    uint64_t state = kept;
+    for (long count = 0; count < iterations; ++count)
+        state = state * 6364136223846793005u + 1442695040888963407u;
+    kept = state;
+}
+
+static bool computes(const Overlap* overlap)
+{
+    return overlap->harness->rank == 0 || overlap->pattern == pattern_both;
+}
+
+// How long after the agreed start this rank begins. In `recv` the sender gives the receiver the
+// time to post, more where the caches are cold from a large message.
+static double offset_us(const Overlap* overlap)
+{
+    const bool first = overlap->harness->rank == 0;
+    if (overlap->pattern == pattern_recv && !first)
+        return 3.0 + (double)overlap->size_bytes / 1048576.0;
+    if (overlap->pattern == pattern_recv_late && first)
+        return 50.0;
+    return 0.0;
+}
+
+// Waits for the start that rank 0 chose; returns this rank's share of it.
+static double wait_for_start(const Overlap* overlap)
+{
+    const MPI_Comm comm = overlap->harness->comm;
+    MPI_Barrier(comm);
+    double start_us = now_us() + overlap->margin_us;
+    MPI_Bcast(&start_us, 1, MPI_DOUBLE, 0, comm);
+    start_us += offset_us(overlap);
+    while (now_us() < start_us) {
+    }
+    return start_us;
+}
+
+// The calls before the computation; `requests` are those to wait for after it.
+static int communicate(const Overlap* overlap, MPI_Request requests[2])
+{
+    const MPI_Comm comm = overlap->harness->comm;
+    const int size = overlap->size_bytes;
+    const int peer = 1 - overlap->harness->rank;
+    if (!computes(overlap)) {
+        if (overlap->pattern == pattern_send) {
+            MPI_Recv(overlap->incoming, size, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Send(overlap->outgoing, size, MPI_BYTE, peer, 1, comm);
+        }
+        return 0;
+    }
+    int count = 0;
+    if (overlap->pattern != pattern_send)
+        MPI_Irecv(overlap->incoming, size, MPI_BYTE, peer, 1, comm, &requests[count++]);
+    if (overlap->pattern == pattern_send || overlap->pattern == pattern_both)
+        MPI_Isend(overlap->outgoing, size, MPI_BYTE, peer, 1, comm, &requests[count++]);
+    return count;
+}
+
+static Times run_rank(const Overlap* overlap, Part part)
+{
+    Times times;
+    MPI_Request requests[2];
+    int count = 0;
+    const double start_us = wait_for_start(overlap);
+    times.begin_us = now_us();
+    times.late = times.begin_us > start_us + lateness_most_us ? 1.0 : 0.0;
+    if (part != alone_computation)
+        count = communicate(overlap, requests);
+    times.called_us = now_us();
+    if (part != alone_communication && computes(overlap))
+        compute(overlap->work);
+    if (count != 0)
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    times.end_us = now_us();
+    return times;
+}
+
+// Whether the ranks called in the order that the case is about.
+static bool is_ordered(Pattern pattern, const Times ranks[2])
+{
+    if (pattern == pattern_recv)
+        return ranks[0].called_us <= ranks[1].begin_us;
+    return pattern != pattern_recv_late || ranks[1].begin_us + 40.0 <= ranks[0].begin_us;
+}
+
+// The total time of a run from what both ranks saw; negative where the run does not count.
+static double judge(Overlap* overlap, Part part, const Times ranks[2])
+{
+    if (ranks[0].late + ranks[1].late > 0.0) {
+        overlap->margin_us *= 2.0;
+        if (overlap->margin_us > margin_most_us)
+            overlap->margin_us = margin_least_us;
+        return -1.0;
+    }
+    if (part != alone_computation && !is_ordered(overlap->pattern, ranks))
+        return -1.0;
+    double begin_us = ranks[0].begin_us;
+    if (overlap->pattern == pattern_both && ranks[1].begin_us < begin_us)
+        begin_us = ranks[1].begin_us;
+    const double end_us = ranks[0].end_us > ranks[1].end_us ? ranks[0].end_us : ranks[1].end_us;
+    return end_us - begin_us;
+}
+
+// Runs until a run counts; returns its total time, the same on both ranks.
+static double run(Overlap* overlap, Part part)
+{
+    const Harness* const harness = overlap->harness;
+    for (int attempt = 0; attempt < attempts_most; ++attempt) {
+        Times mine = run_rank(overlap, part);
+        Times ranks[2];
+        MPI_Gather(&mine, 4, MPI_DOUBLE, ranks, 4, MPI_DOUBLE, 0, harness->comm);
+        double total_us = harness->rank == 0 ? judge(overlap, part, ranks) : 0.0;
+        MPI_Bcast(&total_us, 1, MPI_DOUBLE, 0, harness->comm);
+        if (total_us > 0.0)
+            return total_us;
+    }
+    harness_fail(harness, "the ranks did not start in time and in order; the machine is too busy");
+    return 0.0;
+}
+
+static unsigned char content(int rank, int index)
+{
+    return (unsigned char)(131 * rank + 7 * index + (index >> 8) + 1);
+}
+
+// A figure of a library that loses bytes is worth nothing.
+static void verify(Overlap* overlap)
+{
+    const int rank = overlap->harness->rank;
+    for (int index = 0; index < overlap->size_bytes; ++index) {
+        overlap->outgoing[index] = content(rank, index);
+        overlap->incoming[index] = 0;
+    }
+    run(overlap, together);
+    if (overlap->pattern != pattern_both && (overlap->pattern == pattern_send) == (rank == 0))
+        return;
+    for (int index = 0; index < overlap->size_bytes; ++index) {
+        if (overlap->incoming[index] != content(1 - rank, index))
+            harness_fail(overlap->harness, "a message delivered wrong bytes");
+    }
+}
+
+static int compare(const void* left, const void* right)
+{
+    const double a = *(const double*)left;
+    const double b = *(const double*)right;
+    return (a > b) - (a < b);
+}
+
+static double median(const double* values, int count)
+{
+    double sorted[harness_samples_max];
+    memcpy(sorted, values, (size_t)count * sizeof *values);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0;
+}
+
+// How often something is done: `least` times, then until its time is used, at most `most` times.
+typedef struct {
+    int least;
+    int most;
+    double time_us;
+} Extent;
+
+// Whether there is another time after `count`; rank 0 decides.
+static bool goes_on(const Harness* harness, Extent extent, int count, double begin_us)
+{
+    int more =
+        count < extent.least || (count < extent.most && now_us() - begin_us < extent.time_us);
+    MPI_Bcast(&more, 1, MPI_INT, 0, harness->comm);
+    return more != 0;
+}
+
+static Extent sampling(const Harness* harness)
+{
+    return (Extent){samples_least, harness_samples_max, harness->budget_s * 1e6};
+}
+
+// Libraries learn: a pair's first long messages can take twice as long as the later ones.
+static void warm_up(Overlap* overlap)
+{
+    const Harness* const harness = overlap->harness;
+    const Extent extent = {warm_least, warm_most, harness->budget_s * 1e6 / 5.0};
+    const double begin_us = now_us();
+    for (int count = 0; goes_on(harness, extent, count, begin_us); ++count)
+        run(overlap, together);
+}
+
+static void calibrate(Overlap* overlap, const char* name)
+{
+    static double transfer_us[harness_samples_max];
+    double kernel_ns[samples_least];
+    const long iterations = 200000;
+    const Extent extent = sampling(overlap->harness);
+    int count = 0;
+    for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);)
+        transfer_us[count++] = run(overlap, alone_communication);
+    for (int index = 0; index < samples_least; ++index) {
+        const double begin_us = now_us();
+        compute(iterations);
+        kernel_ns[index] = (now_us() - begin_us) * 1e3 / (double)iterations;
+    }
+    harness_emit(overlap->harness, name, "transfer_us", "us", transfer_us, count);
+    harness_emit(overlap->harness, name, "kernel_ns", "ns", kernel_ns, samples_least);
+}
+
+static void measure(Overlap* overlap, const char* name)
+{
+    static double totals_us[3][harness_samples_max];
+    static double ratios[harness_samples_max];
+    const Extent extent = sampling(overlap->harness);
+    int count = 0;
+    for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);
+         ++count) {
+        for (int part = alone_communication; part <= together; ++part)
+            totals_us[part][count] = run(overlap, (Part)part);
+    }
+    const double communication_us = median(totals_us[alone_communication], count);
+    const double computation_us = median(totals_us[alone_computation], count);
+    const bool computes_longer = computation_us > communication_us;
+    const double longer_us = computes_longer ? computation_us : communication_us;
+    const double shorter_us = computes_longer ? communication_us : computation_us;
+    for (int index = 0; index < count; ++index)
+        ratios[index] = (totals_us[together][index] - longer_us) / shorter_us;
+    harness_emit(overlap->harness, name, "r_overhead", "ratio", ratios, count);
+    harness_emit(overlap->harness, name, "total_us", "us", totals_us[together], count);
+    harness_emit(overlap->harness, name, "transfer_us", "us", totals_us[alone_communication],
+                 count);
+}
+
+static void run_case(Overlap* overlap)
+{
+    char size[24];
+    char name[48];
+    harness_size_name((size_t)overlap->size_bytes, size, sizeof size);
+    snprintf(name, sizeof name, "%s %s", pattern_names[overlap->pattern], size);
+    if (!harness_wants(overlap->harness, name))
+        return;
+    overlap->work = harness_work(overlap->harness, name);
+    verify(overlap);
+    warm_up(overlap);
+    if (overlap->work == 0) {
+        calibrate(overlap, name);
+    } else {
+        measure(overlap, name);
+    }
+}
+
+int main(int argc, char** argv)
+{
+    static const int sizes_bytes[] = {65536, 1048576, 16777216};
+    enum { size_count = sizeof sizes_bytes / sizeof sizes_bytes[0], page = 4096 };
+    Harness harness;
+    if (!harness_begin(&argc, &argv, &harness))
+        return harness_end(&harness);
+    if (harness.ranks != 2)
+        harness_fail(&harness, "overlap needs exactly 2 ranks: mpiexec -n 2");
+    const size_t room = (size_t)sizes_bytes[size_count - 1];
+    void* outgoing = NULL;
+    void* incoming = NULL;
+    if (posix_memalign(&outgoing, page, room) != 0 || posix_memalign(&incoming, page, room) != 0) {
+        harness_fail(&harness, "no memory");
+    }
+    for (int pattern = pattern_send; pattern <= pattern_both; ++pattern) {
+        for (int index = 0; index < size_count; ++index) {
+            Overlap overlap = {&harness, (Pattern)pattern, sizes_bytes[index], 0,
+                               outgoing, incoming,         margin_least_us};
+            run_case(&overlap);
+        }
+    }
+    free(outgoing);
+    free(incoming);
+    return harness_end(&harness);
+}
