@@ -5,6 +5,7 @@
 #include <new>
 
 #include "engine/driver.hpp"
+#include "platform/process.hpp"
 
 namespace headway::engine {
 
@@ -40,6 +41,13 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
            node.peer_memory.can_reach(job.target.process);
 }
 
+/// Whether a process, which copies reached before, is no more.
+bool has_ended(const Node& node, std::uint32_t process)
+{
+    return process != node.own_process && process != transport::Place::everywhere &&
+           !platform::process_exists(node.directory.processes[process].process_id);
+}
+
 void finish(Worker& worker, CopyJob* job)
 {
     // Relaxed: ordered by the exchange on `copied` that made us the last.
@@ -66,6 +74,12 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t bytes_max)
     const transport::Place source{job->source.address + from, job->source.process};
     const transport::Place target{job->target.address + from, job->target.process};
     const auto outcome = worker.node().peer_memory.copy(target, source, bytes);
+    if (outcome == transport::CopyOutcome::unreachable &&
+        (has_ended(worker.node(), source.process) || has_ended(worker.node(), target.process))) {
+        // A process died, of which its launcher makes a better sentence than we can: the message
+        // never arrives, and the launcher ends the job.
+        return bytes;
+    }
     if (outcome != transport::CopyOutcome::done) {
         // Relaxed: published by the exchange below.
         job->error.store(static_cast<std::uint32_t>(OpError::bad_address),
