@@ -130,7 +130,7 @@ Layout::Pointer make_basic(std::span<const BasicPart> parts)
         end = part.offset + part.type.size_bytes;
         layout->alignment = std::max(layout->alignment, part.alignment);
     }
-    layout->program = builder.finish(builder.make_sequence(std::move(pieces)));
+    layout->program = builder.finish(builder.make_sequence(pieces));
     layout->signature = Signature::make(std::move(signature));
     layout->data = {0, end};
     layout->extent = (end + layout->alignment - 1) / layout->alignment * layout->alignment;
@@ -159,7 +159,7 @@ Layout::Pointer make_struct(std::span<const LayoutBlock> blocks)
         piece.offset += block.displacement;
         pieces.push_back(piece);
     }
-    layout->program = builder.finish(builder.make_sequence(std::move(pieces)));
+    layout->program = builder.finish(builder.make_sequence(pieces));
     layout->signature = Signature::make(std::move(signature));
     return layout;
 }

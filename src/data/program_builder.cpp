@@ -119,7 +119,7 @@ std::vector<ProgramBuilder::Piece> ProgramBuilder::fold_repetitions(
     return folded;
 }
 
-ProgramBuilder::Piece ProgramBuilder::make_sequence(std::vector<Piece> pieces)
+ProgramBuilder::Piece ProgramBuilder::make_sequence(const std::vector<Piece>& pieces)
 {
     std::vector<Piece> flat;
     for (const Piece& piece : pieces) {

@@ -30,7 +30,7 @@ class ProgramBuilder {
     /// `count` times the piece, each `stride` bytes behind the one before.
     Piece make_loop(std::uint64_t count, std::int64_t stride, Piece piece);
     /// One piece after the other, in the order of the stream.
-    Piece make_sequence(std::vector<Piece> pieces);
+    Piece make_sequence(const std::vector<Piece>& pieces);
     /// A whole program as a piece; the same program again gives the same node.
     Piece import(const TypeProgram& program);
 

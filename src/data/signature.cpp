@@ -92,7 +92,7 @@ std::optional<std::uint64_t> Signature::bytes_of(std::uint64_t elements) const
         }
         bytes += rest / unit * unit_bytes(part);
         rest %= unit;
-        return part.inner != nullptr ? bytes + *part.inner->bytes_of(rest) : bytes;
+        return part.inner != nullptr ? bytes + part.inner->bytes_of(rest).value_or(0) : bytes;
     }
     return bytes;
 }

@@ -126,7 +126,7 @@ void NodeHeap::make_allocators()
     for (std::uint32_t rank = 0; rank < head->rank_count; ++rank) {
         allocators_.emplace_back(ranks, rank, &head->runs, rule);
     }
-    stranger_ = Allocator::for_stranger(ranks, &head->runs, rule);
+    stranger_ = std::make_unique<Allocator>(Allocator::for_stranger(ranks, &head->runs, rule));
 }
 
 base::Result<std::unique_ptr<NodeHeap>> NodeHeap::create(const HeapOptions& options)

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -129,7 +128,7 @@ class NodeHeap {
     platform::SharedFile file_;
     platform::Mapping mapping_;
     std::vector<Allocator> allocators_;  ///< by rank
-    std::optional<Allocator> stranger_;
+    std::unique_ptr<Allocator> stranger_;
 };
 
 }  // namespace headway::memory

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include "engine/observation.hpp"
@@ -12,6 +13,7 @@
 #include "object/observed_call.hpp"
 #include "object/version.hpp"
 #include "observe/trace_file.hpp"
+#include "platform/process.hpp"
 
 namespace headway::object {
 
@@ -189,7 +191,11 @@ void save_trace_at_abort(Process& process) noexcept
     }
     engine::Directory& directory = process.node().directory;
     if (directory.is_traced && !process.knobs().trace.empty() && take_trace(directory)) {
-        write_trace(process, process.first_rank(), "abort");
+        try {
+            write_trace(process, process.first_rank(), "abort");
+        } catch (const std::bad_alloc&) {
+            platform::write_error("headway: no memory for the trace of the aborted job\n");
+        }
     }
 }
 
