@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/agent.hpp"
 
-#include <system_error>
-
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
 #include "platform/cpu.hpp"
@@ -32,20 +30,6 @@ bool sweep_wanted(Worker& worker)
     return (worker.has_asked() && worker.help()) || has_worked;
 }
 
-/// HEADWAY_PROGRESS=thread: every rank of this process that is away with operations open.
-void sweep_all(Worker& worker)
-{
-    Node& node = worker.node();
-    for (std::uint32_t rank = 0; rank < node.directory.rank_count; ++rank) {
-        RankState& state = node.rank_state(rank);
-        // Relaxed: looked at again in the next turn.
-        if (state.process == node.own_process && state.ownership.is_free() &&
-            state.open_ops.load(std::memory_order_relaxed) != 0) {
-            worker.work_for(state);
-        }
-    }
-}
-
 }  // namespace
 
 bool Agent::start_slowly()
@@ -55,10 +39,7 @@ bool Agent::start_slowly()
         return state_.load(std::memory_order_relaxed) == State::running;
     }
     State state = State::running;
-    const platform::SignalsBlocked none_here;  // inherited by the thread
-    try {
-        thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
+    if (!platform::start_thread(thread_, [this] { run(); })) {
         platform::write_error(
             "headway: warning: the system refused a thread, so messages of this process move "
             "only inside its own MPI calls; raise the limit (ulimit -u), or set "
@@ -81,7 +62,7 @@ void Agent::run()
     // (3) acquire, pairs with (4).
     while (!must_end_.load(std::memory_order_acquire)) {
         if (polls) {
-            sweep_all(worker);
+            worker.work_for_all();
         }
         if (sweep_wanted(worker)) {
             continue;

@@ -63,10 +63,15 @@ void Door::go_away()
         }
         is_away_ = true;
         bool is_behind = has_unattended_copies(*driver_);
+        std::int64_t due_ns = rank.due_ns;
         while (rank.ownership.leave()) {
             (void)rank.ownership.enter();
             driver_->progress();
             is_behind = has_unattended_copies(*driver_);
+            due_ns = rank.due_ns;
+        }
+        if (due_ns != 0) [[unlikely]] {
+            node.watch().wake_at(due_ns);
         }
         if (is_behind) {
             driver_->worker().leave_behind(rank);

@@ -81,17 +81,40 @@ bool Driver::read_memory(void* target, const std::byte* source, std::uint64_t by
                                   bytes) == transport::CopyOutcome::done;
 }
 
+inline void Driver::take_inbound(const transport::Frame& frame)
+{
+    const std::uint32_t sender = rank_.inbound.current_sender();
+    node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, sender);
+    if (rank_.inbound.release()) [[unlikely]] {
+        worker_.ring(node_.rank_state(sender));
+    }
+}
+
+int Driver::take_due_frames()
+{
+    transport::delay::Curtain curtain(platform::monotonic_ns());
+    transport::Frame frame;
+    int taken = 0;
+    while (taken < frames_a_sweep && rank_.inbound.poll(frame, curtain)) {
+        take_inbound(frame);
+        ++taken;
+    }
+    const std::int64_t due_ns = curtain.earliest_ns();
+    rank_.due_ns = due_ns == transport::delay::Curtain::nothing_withheld ? 0 : due_ns;
+    return taken;
+}
+
 int Driver::take_frames()
 {
     transport::Frame frame;
     int taken = 0;
-    while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
-        const std::uint32_t sender = rank_.inbound.current_sender();
-        node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, sender);
-        if (rank_.inbound.release()) [[unlikely]] {
-            worker_.ring(node_.rank_state(sender));
+    if (node_.delay_ns != 0) [[unlikely]] {
+        taken = take_due_frames();
+    } else {
+        while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
+            take_inbound(frame);
+            ++taken;
         }
-        ++taken;
     }
     transport::self::Endpoint own{&rank_.loopback, &allocator()};
     while (taken < frames_a_sweep && own.poll(frame)) {
@@ -165,7 +188,11 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
         rank_.lacks_memory = true;
         return base::Status::retry_no_memory;
     }
-    const base::Status status = slot.lane->post(kind, header, payload, payload_bytes);
+    const base::Status status =
+        node_.delay_ns == 0
+            ? slot.lane->post(kind, header, payload, payload_bytes)
+            : transport::delay::post(*slot.lane, platform::monotonic_ns() + node_.delay_ns, kind,
+                                     header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
         if (needs_receiver(kind, header)) {
             worker_.ring(node_.rank_state(peer));
@@ -226,6 +253,10 @@ bool Driver::post_op(Op* op)
         return false;
     }
     if (is_control) {
+        if (op->is_open) {
+            // (1) release, as Worker::complete.
+            rank_.open_ops.fetch_sub(1, std::memory_order_release);
+        }
         destroy_op(op);
     }
     return true;

@@ -11,6 +11,7 @@
 #include "engine/rank_lock.hpp"
 #include "engine/rank_state.hpp"
 #include "engine/worker.hpp"
+#include "transport/delay/delayed.hpp"
 
 namespace headway::engine {
 
@@ -153,6 +154,8 @@ class Driver {
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
     int take_frames();
+    int take_due_frames();
+    void take_inbound(const transport::Frame& frame);
     int post_waiting();
 
     Worker& worker_;

@@ -439,6 +439,12 @@ int run_fired_nodes(Driver& driver)
         sync::ListLink* const next = link->next;
         auto* op = reinterpret_cast<Op*>(reinterpret_cast<std::byte*>(link) - offsetof(Op, fired));
         GraphInstance* run = op->graph;
+        ++nodes;
+        if (op->kind == OpKind::control) [[unlikely]] {
+            driver.node().messages.post_answer(driver, op);
+            link = next;
+            continue;
+        }
         if (op->error != OpError::none && run->error == OpError::none) {
             run->error = op->error;
         }
@@ -446,7 +452,6 @@ int run_fired_nodes(Driver& driver)
         driver.destroy_op(op);
         complete_node(run, node);
         run_ready(driver, run);
-        ++nodes;
         link = next;
     }
     return nodes;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/node.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "platform/process.hpp"
+#include "transport/delay/delayed.hpp"
 
 namespace headway::engine {
 
@@ -14,8 +16,13 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
       directory(node_directory),
       own_process(process),
       knobs(settings),
-      peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off)
+      peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off),
+      delay_ns(node_directory.delay_ns)
 {
+    if (delay_ns != 0) {
+        knobs.eager_limit =
+            std::min<std::uint64_t>(knobs.eager_limit, transport::delay::payload_bytes_max);
+    }
 }
 
 std::uint32_t Node::first_rank() const

@@ -10,6 +10,7 @@
 #include "data/element.hpp"
 #include "engine/agent.hpp"
 #include "engine/rank_state.hpp"
+#include "engine/watch.hpp"
 #include "memory/node_heap.hpp"
 #include "observe/tracer.hpp"
 #include "transport/peer_memory.hpp"
@@ -33,6 +34,8 @@ struct MessageOperations {
     /// Turns an eager send whose frame still waits into an offer: its receiver takes no more eager
     /// messages now.
     void (*make_offer)(Driver&, Op*) = nullptr;
+    /// Posts the frame of a control op whose word is complete: what it waited for has happened.
+    void (*post_answer)(Driver&, Op*) = nullptr;
     /// Bytes of the message that a frame carries or offers; no_message for other frames. Asked in
     /// observed jobs only.
     std::uint64_t (*bytes_named)(transport::FrameKind, const void* payload,
@@ -65,12 +68,14 @@ class Node {
     bool is_gone(std::uint32_t rank);
 
     Agent& agent() noexcept { return agent_; }
+    Watch& watch() noexcept { return watch_; }
 
     std::unique_ptr<memory::NodeHeap> heap;
     Directory& directory;
     std::uint32_t own_process;
     config::Knobs knobs;
     transport::PeerMemory peer_memory;
+    const std::int64_t delay_ns;     ///< of all frames between ranks: Directory::delay_ns
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
 
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
@@ -81,7 +86,9 @@ class Node {
     UserReduction user_reduction = nullptr;
 
   private:
-    Agent agent_{*this};  // ends before what it works with
+    // They end before what they work with, the agent first: it sets the watch's timer.
+    Watch watch_{*this};
+    Agent agent_{*this};
 };
 
 /// Makes the state of one rank of this process in the heap and announces it, its ownership word

@@ -34,7 +34,7 @@ enum class OpKind : std::uint8_t {
     send,     ///< a message of this rank
     receive,  ///< a message for this rank
     graph,    ///< a started collective: complete when all its nodes are
-    control,  ///< a frame of a protocol that waits for room in a lane; nobody waits for it
+    control,  ///< a frame of a protocol that waits for room in a lane, or for its op's completion
 };
 
 /// Why an op failed; `object` turns it into an MPI error class.
@@ -72,7 +72,8 @@ struct Op {
     /// Written before the word completes by whoever completes; read after.
     OpError error = OpError::none;
     bool is_cancelled = false;
-    bool is_open = false;  ///< counted in the owner's open_ops until it is complete
+    /// Counted in the owner's open_ops until it is complete; a control op until it is posted.
+    bool is_open = false;
 
     std::uint64_t order = 0;  ///< place among the posted receives of its context
 

@@ -77,6 +77,9 @@ struct RankState {
     PeerSlot* peers = nullptr;          ///< by node rank
     PeerSlot* peers_waiting = nullptr;  ///< those with frames that wait for room
     bool lacks_memory = false;          ///< the last sweep found no memory for a lane to a peer
+    /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
+    /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.
+    std::int64_t due_ns = 0;
     GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
     GraphInstance* owner_graphs = nullptr;    ///< runs whose next node is the owner's to run
     CopyJob* copies = nullptr;                ///< copies into this rank with pieces to be taken
@@ -128,6 +131,8 @@ struct Directory {
     // Written by the creator before the heap is ready, so that all ranks agree.
     bool is_observed = false;  ///< events are counted
     bool is_traced = false;    ///< and recorded
+    // Of all frames between ranks, 0 for none. Written by the creator before the heap is ready.
+    std::int64_t delay_ns = 0;
     // Who writes the trace has set it: one writes, whatever happens.
     std::atomic<bool> is_trace_taken{false};
 };

@@ -210,8 +210,10 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
         const Idle idle(driver);
         if (work_once(driver) == 0 && !condition()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
+            const std::int64_t due_ns = driver.rank().due_ns;
             lock.unlock();
-            word.park();
+            word.park(due_ns != 0 ? platform::Deadline::at_ns(due_ns)
+                                  : platform::Deadline::never());
             lock.lock();
             record_sleep(driver, asleep_ns);
             auto& parks = driver.rank().counters.parks;

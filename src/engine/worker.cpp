@@ -26,7 +26,7 @@ void Worker::complete(Op* op)
         record_delivered(*tracer_, *op);
     }
     // Read first: the op may be gone once its word is complete.
-    RankState* const open_at = op->is_open ? op->owner : nullptr;
+    RankState* const open_at = op->is_open && op->kind != OpKind::control ? op->owner : nullptr;
     sync::Waiter* const waiters = op->word.complete();
     if (open_at != nullptr) {
         // (1) release, pairs with (1) of abi/interface.cpp: who finds no op open finds them
@@ -47,7 +47,7 @@ void Worker::fire(sync::Waiter* chain)
             fire_joint(*this, chain);
         } else {
             Op* op = reinterpret_cast<Op*>(chain->payload);
-            if (op->graph == nullptr) {
+            if (op->graph == nullptr && op->kind != OpKind::control) {
                 allocator_.free(op);
             } else {
                 RankState* owner = op->owner;
@@ -117,14 +117,41 @@ void Worker::work_for(RankState& rank)
         while (driver.progress() != 0 && !rank.ownership.is_parked()) {
         }
         CopyJob* const job = find_copy(driver);
+        const std::int64_t due_ns = rank.due_ns;
         holding_ = held_before;
         again = rank.ownership.release_hold();
+        if (due_ns != 0) [[unlikely]] {
+            see_to(rank, due_ns);
+        }
         if (job != nullptr) {
             // One piece a turn: the worker has its own rank to look after.
             copy_outside(*this, job);
             remember(rank);
             return;
         }
+    }
+}
+
+void Worker::work_for_all()
+{
+    for (std::uint32_t number = 0; number < node_.directory.rank_count; ++number) {
+        RankState& rank = node_.rank_state(number);
+        // Relaxed: who rings later is seen to by the ringer.
+        if (rank.process == node_.own_process && rank.ownership.is_free() &&
+            rank.open_ops.load(std::memory_order_relaxed) != 0) {
+            work_for(rank);
+        }
+    }
+}
+
+void Worker::see_to(RankState& rank, std::int64_t due_ns)
+{
+    if (rank.process == node_.own_process) {
+        node_.watch().wake_at(due_ns);
+    } else {
+        // Its agent finds the frame withheld and sets the timer of its process.
+        node_.directory.wanted.add(rank.rank);
+        wake_agent_of(rank);
     }
 }
 

@@ -61,6 +61,12 @@ class Worker {
     /// Takes the word of a rank that is away, as often as there is something to do.
     void work_for(RankState& rank);
 
+    /// work_for() every rank of this process that is away with operations open.
+    void work_for_all();
+
+    /// Somebody of `rank`'s process is to work for it when its next frame may be seen, at `due_ns`.
+    void see_to(RankState& rank, std::int64_t due_ns);
+
   private:
     static constexpr std::size_t asked_max = 8;
 

@@ -200,6 +200,7 @@ base::Outcome Process::create_heap()
     }
     directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
     directory->rank_count = static_cast<std::uint32_t>(rank_count());
+    directory->delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
     directory->is_traced = prepare_trace(knobs_);
     directory->is_observed = directory->is_traced || knobs_.stats != 0;
     heap.value()->set_root(directory_root, directory);

@@ -3,6 +3,9 @@
 
 #include <signal.h>
 
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace headway::platform {
@@ -25,5 +28,18 @@ class SignalsBlocked {
   private:
     sigset_t before_;
 };
+
+/// Starts a thread that takes no signals. False: the system gives none.
+template <typename Body>
+bool start_thread(std::thread& thread, Body&& body)
+{
+    const SignalsBlocked none_here;  // inherited by the thread
+    try {
+        thread = std::thread(std::forward<Body>(body));
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
 
 }  // namespace headway::platform

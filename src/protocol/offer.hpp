@@ -9,13 +9,29 @@
 
 namespace headway::protocol {
 
-/// Payload of a request_to_send: where the message is. Whoever takes it copies it from there and
-/// then completes the sender's op, which lies in the node heap: no answer frame is needed.
+/// Payload of a request_to_send: where the message is. Whoever takes it on the same node copies it
+/// from there and completes the sender's op, which lies in the node heap: no answer is needed.
 struct Offer {
     engine::Op* send = nullptr;
     transport::Place source;
     std::uint64_t size_bytes = 0;
 };
 static_assert(sizeof(Offer) <= transport::inline_bytes_max);
+
+/// Payload of a clear_to_send, the answer to an offer where all that ranks tell each other travels
+/// in frames: where the bytes are to go.
+struct ClearToSend {
+    engine::Op* send = nullptr;
+    engine::Op* receive = nullptr;
+    transport::Place target;
+    std::uint64_t bytes = 0;
+};
+static_assert(sizeof(ClearToSend) <= transport::inline_bytes_max);
+
+/// Payload of a delivered: the bytes that were asked for are there.
+struct Delivered {
+    engine::Op* receive = nullptr;
+    engine::OpError error = engine::OpError::none;
+};
 
 }  // namespace headway::protocol

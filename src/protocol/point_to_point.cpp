@@ -161,10 +161,13 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::eager, &take_message);
     set(transport::FrameKind::request_to_send, &take_message);
     set(transport::FrameKind::pipe_open, &take_pipe_opening);
+    set(transport::FrameKind::clear_to_send, &take_clear_to_send);
+    set(transport::FrameKind::delivered, &take_delivered);
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.make_offer = &make_offer;
+    node.messages.post_answer = &post_answer;
     node.messages.bytes_named = &bytes_named;
 }
 

@@ -201,7 +201,71 @@ void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t b
     }
 }
 
+/// The receive completes when the sender says that the bytes are there.
+void ask_for_bytes(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    keep_open(driver, receive);
+    const ClearToSend answer{offer.send, receive, driver.place_of(receive->address), bytes};
+    if (!driver.post_record(offer.send->owner->rank, transport::FrameKind::clear_to_send, answer)) {
+        complete_both(driver, receive, offer.send, OpError::no_memory);
+    }
+}
+
+/// A frame for the receiver of `send`, posted when the op made here completes: it stands for the
+/// receive in the copy job. Null: the node heap is exhausted.
+Op* make_delivered(Driver& driver, const ClearToSend& asked)
+{
+    Op* op = driver.create_op(engine::OpKind::control);
+    if (op == nullptr) {
+        return nullptr;
+    }
+    op->peer = asked.receive->owner->rank;
+    op->frame_kind = transport::FrameKind::delivered;
+    const Delivered record{.receive = asked.receive};
+    op->record_bytes = sizeof record;
+    std::memcpy(op->record, &record, sizeof record);
+    driver.mark_open(op);
+    op->trigger.kind = sync::WaiterKind::trigger;
+    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
+    // The word cannot be complete: nobody knows the op yet.
+    (void)op->word.attach(&op->trigger);
+    return op;
+}
+
 }  // namespace
+
+void take_clear_to_send(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+{
+    const auto asked = frame.record<ClearToSend>();
+    Op* const delivered = make_delivered(driver, asked);
+    if (delivered == nullptr) {
+        complete_both(driver, asked.receive, asked.send, OpError::no_memory);
+        return;
+    }
+    const transport::Place source = driver.place_of(asked.send->address);
+    if (asked.bytes == 0) {
+        complete_both(driver, delivered, asked.send, OpError::none);
+    } else if (!engine::start_copy(driver, delivered, asked.send, source, asked.target,
+                                   asked.bytes)) {
+        complete_both(driver, delivered, asked.send, OpError::no_memory);
+    }
+}
+
+void post_answer(Driver& driver, Op* delivered)
+{
+    auto* const record = reinterpret_cast<Delivered*>(delivered->record);
+    record->error = delivered->error;
+    driver.post(delivered);
+}
+
+void take_delivered(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+{
+    const auto said = frame.record<Delivered>();
+    if (said.error != OpError::none) {
+        said.receive->error = said.error;
+    }
+    driver.complete(said.receive);
+}
 
 void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, const Offer& offer)
 {
@@ -212,6 +276,11 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
     receive->status_bytes = bytes;
     if (offer.size_bytes > bytes) {
         receive->error = OpError::truncated;
+    }
+    if (driver.node().delay_ns != 0 && offer.send->owner != &driver.rank() &&
+        driver.node().peer_memory.can_reach(offer.source.process)) {
+        ask_for_bytes(driver, receive, offer, bytes);
+        return;
     }
     if (bytes == 0) {
         complete_both(driver, receive, offer.send, OpError::none);

@@ -3,6 +3,8 @@
 // Long messages. The receiver has the sender's offer and fetches the bytes the best way that holds
 // for the pair: a plain copy where it can address them, one copy across processes where the system
 // allows it, else a pipe: chunks in the node heap that the sender fills and the receiver drains.
+// Where frames are delayed, as on a network, he asks for the bytes instead, the sender writes them,
+// and a last frame says that they are there.
 #pragma once
 
 #include "engine/driver.hpp"
@@ -16,6 +18,17 @@ void pull(engine::Driver& driver, engine::Op* receive, const transport::FrameHea
 
 /// Handler of pipe_open: the receiver of one of this rank's offers asks for a pipe.
 void take_pipe_opening(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
+
+/// Handler of clear_to_send: the receiver of one of this rank's offers says where its bytes are to
+/// go.
+void take_clear_to_send(engine::Driver& driver, const transport::Frame& frame,
+                        std::uint32_t sender);
+
+/// Handler of delivered: the bytes of a receive are there.
+void take_delivered(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
+
+/// Posts the delivered of a copy that is done.
+void post_answer(engine::Driver& driver, engine::Op* delivered);
 
 /// Poller: fills and drains the rank's pipes; the number of chunks moved.
 int move_pipes(engine::Driver& driver);

@@ -29,6 +29,13 @@ class Inbound {
     /// The oldest frame of the next lane in turn that has one. Thread rule: the executor.
     bool poll(Frame& frame) noexcept
     {
+        return poll(frame, [](Frame&) { return true; });
+    }
+
+    /// The same among the frames for which `may_be_seen` holds: another transport over this one.
+    template <typename MayBeSeen>
+    bool poll(Frame& frame, MayBeSeen&& may_be_seen) noexcept
+    {
         // (2) acquire, pairs with (1).
         Lane* const first = newest_.load(std::memory_order_acquire);
         if (first == nullptr) {
@@ -38,7 +45,7 @@ class Inbound {
         Lane* const start = cursor_ != nullptr ? cursor_ : first;
         Lane* lane = start;
         do {
-            if (lane->peek(frame)) {
+            if (lane->peek(frame) && may_be_seen(frame)) {
                 current_ = lane;
                 return true;
             }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/watch.hpp"
+
+#include "engine/node.hpp"
+#include "engine/worker.hpp"
+#include "platform/process.hpp"
+#include "platform/thread.hpp"
+
+namespace headway::engine {
+
+bool Watch::start()
+{
+    if (!timer_.open() || !platform::start_thread(thread_, [this] { run(); })) {
+        platform::write_error(
+            "headway: warning: the system refused a thread or a timer for delayed messages, so "
+            "they move only inside MPI calls; raise the limits (ulimit -u, ulimit -n)\n");
+        return false;
+    }
+    return true;
+}
+
+void Watch::wake_at(std::int64_t moment_ns)
+{
+    const std::lock_guard guard(lock_);
+    if (is_refused_ || moment_ns >= next_ns_) {
+        return;
+    }
+    if (!thread_.joinable() && !start()) {
+        is_refused_ = true;
+        return;
+    }
+    next_ns_ = moment_ns;
+    timer_.set(platform::Deadline::at_ns(moment_ns));
+}
+
+void Watch::run()
+{
+    platform::name_thread("headway-watch");
+    platform::allow_cpus(node_.cpus());
+    Worker worker(node_, nullptr);
+    for (;;) {
+        timer_.sleep();
+        // (1) acquire, pairs with (2).
+        if (must_end_.load(std::memory_order_acquire)) {
+            return;
+        }
+        {
+            // Before the sweep: what it finds withheld sets the timer again.
+            const std::lock_guard guard(lock_);
+            next_ns_ = never_ns;
+        }
+        worker.work_for_all();
+        while (worker.has_asked() && worker.help()) {
+        }
+        worker.hand_over();
+    }
+}
+
+void Watch::stop() noexcept
+{
+    if (!thread_.joinable()) {
+        return;
+    }
+    // (2) release, pairs with (1).
+    must_end_.store(true, std::memory_order_release);
+    timer_.set(platform::Deadline::at_ns(0));
+    thread_.join();
+}
+
+}  // namespace headway::engine

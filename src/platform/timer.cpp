@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/timer.hpp"
+
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace headway::platform {
+
+TimerSleep::~TimerSleep()
+{
+    for (const int descriptor : {timer_, set_}) {
+        if (descriptor >= 0) {
+            ::close(descriptor);
+        }
+    }
+}
+
+bool TimerSleep::open() noexcept
+{
+    timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    set_ = ::epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    return timer_ >= 0 && set_ >= 0 && ::epoll_ctl(set_, EPOLL_CTL_ADD, timer_, &event) == 0;
+}
+
+void TimerSleep::set(Deadline moment) noexcept
+{
+    itimerspec spec{};
+    // All zero would stop the timer.
+    const std::int64_t ns = moment.ns() > 0 ? moment.ns() : 1;
+    spec.it_value.tv_sec = ns / 1'000'000'000;
+    spec.it_value.tv_nsec = ns % 1'000'000'000;
+    (void)::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &spec, nullptr);
+}
+
+void TimerSleep::sleep() noexcept
+{
+    epoll_event event{};
+    while (::epoll_wait(set_, &event, 1, -1) < 0 && errno == EINTR) {
+    }
+    std::uint64_t times = 0;
+    // Fails where somebody has set the timer again meanwhile: an early end does no harm.
+    (void)!::read(timer_, &times, sizeof times);
+}
+
+}  // namespace headway::platform
