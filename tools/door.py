@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from tools import build, packages, tree
 from tools.terminal import StepFailed, end_children, say
@@ -18,7 +17,7 @@ USAGE = """\
                                  groups for special tests: model clang debuggers
 ./dev build [PRESET]             configure, compile, install into build/stage
                                  presets: release (default) dev asan tsan coverage clang
-./dev demo                       build, then run examples/jacobi3d on 4 ranks; writes a timeline
+./dev demo                       build, run examples/jacobi3d, show what overlap gains, write a timeline
 ./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
 ./dev test long [--budget 35m]   the long jobs, as many as the budget allows
 ./dev check [fast]               the rules of STYLE.md, checked by programs
@@ -40,34 +39,6 @@ def do_build(arguments: list[str]) -> int:
     stage = build.build(arguments[0] if arguments else "release")
     say(f"build: staged in {stage}")
     return 0
-
-
-def do_demo(arguments: list[str]) -> int:
-    stage = build.build()
-    program = stage / "bin" / "jacobi3d"
-    launcher = stage / "bin" / "mpiexec"
-    for needed in (launcher, program):
-        if not needed.is_file():
-            raise StepFailed(f"the demo needs {needed.relative_to(tree.ROOT)}, which is not built")
-    say("demo: mpiexec -n 4 jacobi3d " + " ".join(arguments))
-    code = subprocess.run([launcher, "-n", "4", program, *arguments], check=False).returncode
-    return code or _write_timeline(stage)
-
-
-def _write_timeline(stage: Path) -> int:
-    """A page that shows some sweeps of the demo, in build/demo."""
-    folder = tree.BUILD / "demo"
-    folder.mkdir(parents=True, exist_ok=True)
-    trace, page = folder / "timeline.json", folder / "timeline.html"
-    # So few sweeps do not solve the problem, which the program says with its exit code.
-    subprocess.run([stage / "bin" / "mpiexec", "-n", "4", stage / "bin" / "jacobi3d", "--quiet",
-                    "--iterations", "100"], stdout=subprocess.DEVNULL, check=False,
-                   env={**os.environ, "HEADWAY_TRACE": str(trace)})
-    report = subprocess.run([stage / "bin" / "headway", "report", trace, "-o", page],
-                            stdout=subprocess.DEVNULL, check=False)
-    if report.returncode == 0:
-        say(f"demo: 100 sweeps as a timeline: open {page.relative_to(tree.ROOT)} in a browser")
-    return report.returncode
 
 
 def do_bench(arguments: list[str]) -> int:
@@ -93,7 +64,7 @@ def _forward(module: str) -> Callable[[list[str]], int]:
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "setup": do_setup,
     "build": do_build,
-    "demo": do_demo,
+    "demo": _forward("tools.demo"),
     "test": _forward("tools.test"),
     "check": _forward("check.main"),
     "bench": do_bench,

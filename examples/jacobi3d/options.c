@@ -47,6 +47,24 @@ static bool count_option(int argc, char** argv, int* index, const char* name, lo
     return false;
 }
 
+static const char* const part_names[] = {"whole", "communication", "computation"};
+
+const char* part_name(Part part)
+{
+    return part_names[part];
+}
+
+static bool read_part(const char* text, Part* part)
+{
+    for (int candidate = part_whole; candidate <= part_computation; ++candidate) {
+        if (text != NULL && strcmp(text, part_names[candidate]) == 0) {
+            *part = (Part)candidate;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool parse_options(int argc, char** argv, Options* options, char message[text_max])
 {
     memset(options, 0, sizeof *options);
@@ -73,6 +91,13 @@ bool parse_options(int argc, char** argv, Options* options, char message[text_ma
                               message)) {
                 return false;
             }
+        } else if (is_option(argument, "--part")) {
+            if (!read_part(option_value(argc, argv, &index, "--part"), &options->part)) {
+                snprintf(message, text_max,
+                         "--part needs 'whole', 'communication' or 'computation'; write for "
+                         "example '--part computation'.");
+                return false;
+            }
         } else {
             snprintf(message, text_max, "unknown argument '%.60s'; --help lists what there is.",
                      argument);
@@ -92,6 +117,9 @@ void apply_options(const Options* options, Settings* settings)
         settings->max_iterations = options->iterations;
         settings->tolerance = 0.0;
     }
+    settings->part = options->part;
+    if (settings->part != part_whole)
+        settings->tolerance = 0.0;
 }
 
 void print_help(void)
@@ -110,6 +138,9 @@ void print_help(void)
         "                    check_interval  sweeps from one residual to the next\n"
         "  --grid N        N x N x N points, whatever the input says\n"
         "  --iterations N  exactly N sweeps, whatever tolerance and max_iterations say\n"
+        "  --part P        whole (default); communication: the messages without the sweeps;\n"
+        "                  computation: the sweeps without messages. The latter two take\n"
+        "                  time only: they solve nothing and check nothing\n"
         "  --json          one JSON object instead of the table\n"
         "  --quiet         no progress lines on standard error\n"
         "  --help          this text\n"

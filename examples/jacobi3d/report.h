@@ -18,7 +18,7 @@ typedef struct {
     Outcome outcome;
     double error;          // largest |u - analytic|
     double error_allowed;  // what discretisation, residual and rounding explain
-    bool passed;
+    bool passed;           // or there was nothing to check (Settings.part)
     Times times;
 } Report;
 

@@ -8,6 +8,9 @@
 
 enum { axes = 3, grid_max = 8192, text_max = 512 };
 
+// What of the work is done: all of it, or one half by itself, to see what each of them takes.
+typedef enum { part_whole, part_communication, part_computation } Part;
+
 typedef enum { solution_sine, solution_exponential, solution_polynomial } Solution;
 
 // Plain data without pointers: rank 0 reads it and broadcasts its bytes.
@@ -18,6 +21,7 @@ typedef struct {
     double tolerance;     // stop at residual <= tolerance * first residual; 0: never
     long max_iterations;  // sweeps
     long check_interval;  // sweeps from one residual to the next
+    Part part;            // only part_whole solves the problem
 } Settings;
 
 // The values that hold without an input file; the installed default.in says the same.
@@ -25,6 +29,9 @@ Settings default_settings(void);
 
 // Name of a solution as it stands in the input file.
 const char* solution_name(Solution solution);
+
+// Name of a part as it stands on the command line.
+const char* part_name(Part part);
 
 // Reads `path` into `settings`; keys that the file leaves out keep their value. Returns false with
 // one sentence in `message` that names file, line and cure.
@@ -34,6 +41,7 @@ typedef struct {
     const char* input_path;  // NULL: no input file
     long grid;               // 0: as the input says
     long iterations;         // 0: as the input says, else exactly this many sweeps
+    Part part;
     bool json;
     bool quiet;
     bool help;

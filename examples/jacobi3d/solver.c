@@ -45,16 +45,21 @@ static void end_progress(const Progress* progress)
         fprintf(stderr, "\n");
 }
 
-static void sweep(const Problem* problem, const Block* block, Field* field, Halo* halo,
+static void sweep(Part part, const Problem* problem, const Block* block, Field* field, Halo* halo,
                   ResidualSum* sum, MpiClock* clock)
 {
     Box shells[faces];
     const Box interior = peel_shells(block, shells);
-    start_halo(halo, block, field, clock);
-    sweep_box(problem, field, &interior, sum);
-    finish_halo(halo, block, field, clock);
-    for (int face = 0; face < faces; ++face)
-        sweep_box(problem, field, &shells[face], sum);
+    if (part != part_computation)
+        start_halo(halo, block, field, clock);
+    if (part != part_communication)
+        sweep_box(problem, field, &interior, sum);
+    if (part != part_computation)
+        finish_halo(halo, block, field, clock);
+    if (part != part_communication) {
+        for (int face = 0; face < faces; ++face)
+            sweep_box(problem, field, &shells[face], sum);
+    }
     swap_iterates(field);
 }
 
@@ -85,7 +90,7 @@ Outcome solve(const Settings* settings, const Problem* problem, const Block* blo
         const bool is_checked =
             iterate % settings->check_interval == 0 || iterate + 1 == settings->max_iterations;
         ResidualSum sum = begin_sum(&check);
-        sweep(problem, block, field, halo, is_checked ? &sum : NULL, &clock);
+        sweep(settings->part, problem, block, field, halo, is_checked ? &sum : NULL, &clock);
         ++outcome.iterations;
         if (in_flight) {
             in_flight = false;
@@ -93,7 +98,7 @@ Outcome solve(const Settings* settings, const Problem* problem, const Block* blo
                 break;
             show_progress(&progress, settings, &outcome);
         }
-        if (is_checked) {
+        if (is_checked && settings->part != part_computation) {
             outcome.residual_iteration = iterate;
             start_residual(&check, &sum, &clock);
             in_flight = true;

@@ -72,7 +72,7 @@ void Agent::run()
         } else if (bed.prepare_park()) {
             if (!sweep_wanted(worker) && !must_end_.load(std::memory_order_acquire)) {  // as (3)
                 bed.park();
-                // Relaxed: a statistic with one writer.
+                // Relaxed: a statistic.
                 node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
             }
             (void)bed.end_park();

@@ -108,7 +108,7 @@ struct ProcessEntry {
 
     // What its agent sleeps on: an ownership word of which the agent is the owner.
     sync::OwnershipWord agent_bed;
-    // Counts, relaxed. Written by the agent, read by anyone.
+    // Counts, relaxed. Written by the agent, the first by its second thread too; read by anyone.
     std::atomic<std::uint64_t> agent_wakes{0};
     std::atomic<std::uint64_t> agent_turns{0};  ///< times it took a rank's word
 };

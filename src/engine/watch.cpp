@@ -44,6 +44,8 @@ void Watch::run()
         if (must_end_.load(std::memory_order_acquire)) {
             return;
         }
+        // Relaxed: a statistic.
+        node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
         {
             // Before the sweep: what it finds withheld sets the timer again.
             const std::lock_guard guard(lock_);

@@ -99,19 +99,23 @@ bool take_trace(engine::Directory& directory) noexcept
 void print_table(engine::Directory& directory)
 {
     std::string text =
-        "headway: rank     calls   in MPI ms   asleep ms   messages out/in         bytes out/in\n";
+        "headway: rank     calls   in MPI ms   asleep ms   messages out/in         bytes out/in"
+        "     helped  wake-ups\n";
     for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
         const engine::RankCounters& counters = directory.ranks[i]->counters;
-        std::array<char, 160> line{};
+        const engine::ProcessEntry& process = directory.processes[directory.ranks[i]->process];
+        std::array<char, 200> line{};
         std::snprintf(line.data(), line.size(),
-                      "headway: %4u %9llu %11.3f %11.3f %8llu/%-8llu %12llu/%-12llu\n", i,
-                      static_cast<unsigned long long>(value(counters.calls)),
+                      "headway: %4u %9llu %11.3f %11.3f %8llu/%-8llu %12llu/%-12llu %8llu %9llu\n",
+                      i, static_cast<unsigned long long>(value(counters.calls)),
                       static_cast<double>(value(counters.call_ns)) / 1e6,
                       static_cast<double>(value(counters.sleep_ns)) / 1e6,
                       static_cast<unsigned long long>(value(counters.messages_sent)),
                       static_cast<unsigned long long>(value(counters.messages_received)),
                       static_cast<unsigned long long>(value(counters.bytes_sent)),
-                      static_cast<unsigned long long>(value(counters.bytes_received)));
+                      static_cast<unsigned long long>(value(counters.bytes_received)),
+                      static_cast<unsigned long long>(value(counters.times_helped)),
+                      static_cast<unsigned long long>(value(process.agent_wakes)));
         text += line.data();
     }
     platform::write_error(text);

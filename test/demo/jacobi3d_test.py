@@ -189,6 +189,18 @@ class Jacobi3dTest(unittest.TestCase):
         fine = self.solve(self.any_library(), 2, "--grid", "15")["error"]
         self.assertTrue(3.5 < coarse / fine < 4.5, f"{coarse} {fine}")
 
+    def test_parts_take_time_and_solve_nothing(self) -> None:
+        name = self.any_library()
+        whole = self.solve(name, 2, "--grid", "9", "--iterations", "4")
+        for part in ("communication", "computation"):
+            result = self.solve(name, 2, "--grid", "9", "--iterations", "4", "--part", part)
+            self.assertEqual(result["part"], part)
+            self.assertEqual(result["iterations"], 4)
+            self.assertNotEqual(result["error"], whole["error"])
+        self.assertEqual(whole["part"], "whole")
+        alone = self.solve(name, 2, "--grid", "9", "--iterations", "4", "--part", "computation")
+        self.assertEqual(alone["mpi_max_s"], 0.0)
+
     def test_runs_without_launcher(self) -> None:
         library = self.launcher(self.any_library())
         environment = library.job_environment(1, [], False)
