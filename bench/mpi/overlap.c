@@ -6,6 +6,8 @@
 //   recv       rank 0: Irecv, compute, Wait; then rank 1 calls Send and waits in it
 //   recv-late  rank 1 calls Send; 50 us later rank 0: Irecv, compute, Wait
 //   both       both ranks: Irecv, Isend, compute, Waitall
+//   barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall
+//              both ranks: the non-blocking collective, compute, Wait; the size is a rank's block
 // The total time runs from the first call of the ranks that compute until both ranks are done. Both
 // start at a time agreed on beforehand, by a clock that all processes of a node share; a run whose
 // ranks were late or out of order does not count and is repeated.
@@ -14,6 +16,8 @@
 // speed meets all of them: communication alone, computation alone, both together. r_overhead =
 // (together - max(alone)) / min(alone), with the medians of those alone. Without --work:
 // communication alone, and the time of one iteration (python/headway/calibration.py).
+//
+// With HEADWAY_DELAY_US the names of the cases end in the delay, as in 'both 64 KiB, 5 ms'.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,17 +27,36 @@
 
 #include "harness.h"
 
-enum { samples_least = 5, warm_least = 2, warm_most = 20, attempts_most = 300 };
+enum { samples_least = 5, samples_least_delayed = 3, warm_least = 1, warm_most = 20 };
+enum { attempts_most = 300 };
 static const double lateness_most_us = 2.0;
+static const double lateness_most_delays = 0.01;
 
 // From agreeing on a start until it. A rank that was late needs a longer one, or was put to sleep
-// by another program, which a shorter one makes less likely; so it doubles, then begins anew.
+// by another program, which a shorter one makes less likely; so it doubles, then begins anew. The
+// agreement itself takes one delay.
 static const double margin_least_us = 30.0;
-static const double margin_most_us = 240.0;
+enum { margin_doublings_most = 3 };
 
-typedef enum { pattern_send, pattern_recv, pattern_recv_late, pattern_both } Pattern;
+typedef enum {
+    pattern_send,
+    pattern_recv,
+    pattern_recv_late,
+    pattern_both,
+    pattern_barrier,
+    pattern_bcast,
+    pattern_reduce,
+    pattern_allreduce,
+    pattern_gather,
+    pattern_scatter,
+    pattern_allgather,
+    pattern_alltoall,
+} Pattern;
 
-static const char* const pattern_names[] = {"send", "recv", "recv-late", "both"};
+static const char* const pattern_names[] = {
+    "send",   "recv",      "recv-late", "both",    "barrier",   "bcast",
+    "reduce", "allreduce", "gather",    "scatter", "allgather", "alltoall",
+};
 
 typedef struct {
     const Harness* harness;
@@ -42,6 +65,7 @@ typedef struct {
     long work;  // iterations of the computation
     unsigned char* outgoing;
     unsigned char* incoming;
+    double delay_us;   // of every frame
     double margin_us;  // between agreeing on a start and the start; rank 0's counts
 } Overlap;
 
@@ -74,7 +98,7 @@ static void compute(long iterations)
 
 static bool computes(const Overlap* overlap)
 {
-    return overlap->harness->rank == 0 || overlap->pattern == pattern_both;
+    return overlap->harness->rank == 0 || overlap->pattern >= pattern_both;
 }
 
 // How long after the agreed start this rank begins. In `recv` the sender gives the receiver the
@@ -102,9 +126,48 @@ static double wait_for_start(const Overlap* overlap)
     return start_us;
 }
 
+static void start_collective(const Overlap* overlap, MPI_Request* request)
+{
+    const MPI_Comm comm = overlap->harness->comm;
+    const int bytes = overlap->size_bytes;
+    const int numbers = bytes / (int)sizeof(int);
+    unsigned char* const out = overlap->outgoing;
+    unsigned char* const in = overlap->incoming;
+    switch (overlap->pattern) {
+        case pattern_barrier:
+            MPI_Ibarrier(comm, request);
+            break;
+        case pattern_bcast:
+            MPI_Ibcast(out, bytes, MPI_BYTE, 0, comm, request);
+            break;
+        case pattern_reduce:
+            MPI_Ireduce(out, in, numbers, MPI_INT, MPI_MAX, 0, comm, request);
+            break;
+        case pattern_allreduce:
+            MPI_Iallreduce(out, in, numbers, MPI_INT, MPI_MAX, comm, request);
+            break;
+        case pattern_gather:
+            MPI_Igather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, 0, comm, request);
+            break;
+        case pattern_scatter:
+            MPI_Iscatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, 0, comm, request);
+            break;
+        case pattern_allgather:
+            MPI_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, request);
+            break;
+        default:
+            MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, comm, request);
+            break;
+    }
+}
+
 // The calls before the computation; `requests` are those to wait for after it.
 static int communicate(const Overlap* overlap, MPI_Request requests[2])
 {
+    if (overlap->pattern > pattern_both) {
+        start_collective(overlap, &requests[0]);
+        return 1;
+    }
     const MPI_Comm comm = overlap->harness->comm;
     const int size = overlap->size_bytes;
     const int peer = 1 - overlap->harness->rank;
@@ -131,7 +194,8 @@ static Times run_rank(const Overlap* overlap, Part part)
     int count = 0;
     const double start_us = wait_for_start(overlap);
     times.begin_us = now_us();
-    times.late = times.begin_us > start_us + lateness_most_us ? 1.0 : 0.0;
+    const double allowed_us = lateness_most_us + lateness_most_delays * overlap->delay_us;
+    times.late = times.begin_us > start_us + allowed_us ? 1.0 : 0.0;
     if (part != alone_computation)
         count = communicate(overlap, requests);
     times.called_us = now_us();
@@ -151,19 +215,25 @@ static bool is_ordered(Pattern pattern, const Times ranks[2])
     return pattern != pattern_recv_late || ranks[1].begin_us + 40.0 <= ranks[0].begin_us;
 }
 
+static double margin_of(double delay_us)
+{
+    return margin_least_us + 1.5 * delay_us;
+}
+
 // The total time of a run from what both ranks saw; negative where the run does not count.
 static double judge(Overlap* overlap, Part part, const Times ranks[2])
 {
     if (ranks[0].late + ranks[1].late > 0.0) {
+        const double least_us = margin_of(overlap->delay_us);
         overlap->margin_us *= 2.0;
-        if (overlap->margin_us > margin_most_us)
-            overlap->margin_us = margin_least_us;
+        if (overlap->margin_us > least_us * (1 << margin_doublings_most))
+            overlap->margin_us = least_us;
         return -1.0;
     }
     if (part != alone_computation && !is_ordered(overlap->pattern, ranks))
         return -1.0;
     double begin_us = ranks[0].begin_us;
-    if (overlap->pattern == pattern_both && ranks[1].begin_us < begin_us)
+    if (overlap->pattern >= pattern_both && ranks[1].begin_us < begin_us)
         begin_us = ranks[1].begin_us;
     const double end_us = ranks[0].end_us > ranks[1].end_us ? ranks[0].end_us : ranks[1].end_us;
     return end_us - begin_us;
@@ -200,7 +270,9 @@ static void verify(Overlap* overlap)
         overlap->incoming[index] = 0;
     }
     run(overlap, together);
-    if (overlap->pattern != pattern_both && (overlap->pattern == pattern_send) == (rank == 0))
+    const bool is_collective = overlap->pattern > pattern_both;
+    if (is_collective ||
+        (overlap->pattern != pattern_both && (overlap->pattern == pattern_send) == (rank == 0)))
         return;
     for (int index = 0; index < overlap->size_bytes; ++index) {
         if (overlap->incoming[index] != content(1 - rank, index))
@@ -239,9 +311,10 @@ static bool goes_on(const Harness* harness, Extent extent, int count, double beg
     return more != 0;
 }
 
-static Extent sampling(const Harness* harness)
+static Extent sampling(const Overlap* overlap)
 {
-    return (Extent){samples_least, harness_samples_max, harness->budget_s * 1e6};
+    const int least = overlap->delay_us > 0.0 ? samples_least_delayed : samples_least;
+    return (Extent){least, harness_samples_max, overlap->harness->budget_s * 1e6};
 }
 
 // Libraries learn: a pair's first long messages can take twice as long as the later ones.
@@ -259,7 +332,7 @@ static void calibrate(Overlap* overlap, const char* name)
     static double transfer_us[harness_samples_max];
     double kernel_ns[samples_least];
     const long iterations = 200000;
-    const Extent extent = sampling(overlap->harness);
+    const Extent extent = sampling(overlap);
     int count = 0;
     for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);)
         transfer_us[count++] = run(overlap, alone_communication);
@@ -276,7 +349,7 @@ static void measure(Overlap* overlap, const char* name)
 {
     static double totals_us[3][harness_samples_max];
     static double ratios[harness_samples_max];
-    const Extent extent = sampling(overlap->harness);
+    const Extent extent = sampling(overlap);
     int count = 0;
     for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);
          ++count) {
@@ -301,7 +374,10 @@ static void run_case(Overlap* overlap)
     char size[24];
     char name[48];
     harness_size_name((size_t)overlap->size_bytes, size, sizeof size);
-    snprintf(name, sizeof name, "%s %s", pattern_names[overlap->pattern], size);
+    const int length = snprintf(name, sizeof name, "%s %s", pattern_names[overlap->pattern], size);
+    if (overlap->delay_us > 0.0) {
+        snprintf(name + length, sizeof name - (size_t)length, ", %g ms", overlap->delay_us * 1e-3);
+    }
     if (!harness_wants(overlap->harness, name))
         return;
     overlap->work = harness_work(overlap->harness, name);
@@ -329,10 +405,14 @@ int main(int argc, char** argv)
     if (posix_memalign(&outgoing, page, room) != 0 || posix_memalign(&incoming, page, room) != 0) {
         harness_fail(&harness, "no memory");
     }
-    for (int pattern = pattern_send; pattern <= pattern_both; ++pattern) {
+    const char* const delay = getenv("HEADWAY_DELAY_US");
+    const double delay_us = delay != NULL ? strtod(delay, NULL) : 0.0;
+    for (int pattern = pattern_send; pattern <= pattern_alltoall; ++pattern) {
         for (int index = 0; index < size_count; ++index) {
+            if (pattern > pattern_both && index != 0)
+                break;  // a buffer holds the blocks of all ranks for the smallest size only
             Overlap overlap = {&harness, (Pattern)pattern, sizes_bytes[index], 0,
-                               outgoing, incoming,         margin_least_us};
+                               outgoing, incoming,         delay_us,           margin_of(delay_us)};
             run_case(&overlap);
         }
     }

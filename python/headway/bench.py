@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     description = descriptions.load(ROOT / "bench", options.name)
     output = _open_json(options.json)
-    names = _library_names(options)
+    names = _library_names(options, description)
     cores = _choose_cores(description)
     measured = _prepare(options, names, description)
     plan = _make_plan(options, description, measured)
@@ -125,12 +125,14 @@ def _open_json(path: str | None) -> TextIO | None:
         raise rounds.MeasureError(f"--json: {error}; give a file that can be written.") from error
 
 
-def _library_names(options: argparse.Namespace) -> list[str]:
+def _library_names(
+    options: argparse.Namespace, description: descriptions.Description
+) -> list[str]:
     if options.libraries:
         names = str(options.libraries).split(",")
     else:
         names = [libraries.OURS]
-        if options.rivals != "none":
+        if options.rivals != "none" and description.has_rivals:
             names += options.rivals.split(",")
     for name in names:
         if name != libraries.OURS and name not in rivals.RIVALS:
@@ -291,7 +293,8 @@ class Runner:
         if job.pin:
             command += ["--cores", ",".join(map(str, self.cores))]
         command += [*self.work, *job.arguments]
-        return jobs.run(command, library.job_environment(job.ranks, self.cores, job.pin))
+        environment = library.job_environment(job.ranks, self.cores, job.pin)
+        return jobs.run(command, {**environment, **job.environment})
 
 
 def _wall_figure(wall_s: float, unit: str) -> float:

@@ -4,6 +4,7 @@
 title    = one line for the table
 program  = C program bench/mpi/<program>.c, built with harness.c for every library
 cores    = how many cores the jobs share (default 2)
+rivals   = false: only ours can do it, no rival is measured (default true)
 
 [[metric]]         one or more figures, each printed by the program for every case
 name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
@@ -19,6 +20,7 @@ ranks    = number of ranks
 pin      = true: each rank on a core of its own, checked by the program; false: not bound
 cases    = names of cases, as the program calls them
 arguments = further arguments of the program (default none)
+environment = { NAME = "value" } for the program (default none)
 wall     = true: the driver itself times the whole job and takes that, in the first metric's unit,
            as the only sample of the only case (for start-up times; default false)
 
@@ -75,6 +77,7 @@ class Job:
     cases: tuple[str, ...]
     arguments: tuple[str, ...] = ()
     wall: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class Description:
     jobs: tuple[Job, ...]
     variants: tuple[Variant, ...] = ()
     work_of_fastest: float | None = None
+    has_rivals: bool = True
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -119,6 +123,7 @@ def parse(name: str, text: str) -> Description:
             metrics=tuple(_parse_metric(entry) for entry in table["metric"]),
             jobs=tuple(_parse_job(entry) for entry in table["job"]),
             variants=tuple(_parse_variant(entry) for entry in table.get("variant", ())),
+            has_rivals=bool(table.get("rivals", True)),
             work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
         )
     except tomllib.TOMLDecodeError as error:
@@ -166,8 +171,11 @@ def _parse_limits(value: dict[str, Any] | list[dict[str, Any]]) -> tuple[Limit, 
 
 
 def _parse_variant(entry: dict[str, Any]) -> Variant:
-    environment = {str(name): str(value) for name, value in entry["environment"].items()}
-    return Variant(entry["label"], environment, tuple(entry["cases"]))
+    return Variant(entry["label"], _parse_environment(entry), tuple(entry["cases"]))
+
+
+def _parse_environment(entry: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in entry.get("environment", {}).items()}
 
 
 def _parse_job(entry: dict[str, Any]) -> Job:
@@ -177,6 +185,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         cases=tuple(entry["cases"]),
         arguments=tuple(entry.get("arguments", ())),
         wall=bool(entry.get("wall", False)),
+        environment=_parse_environment(entry),
     )
 
 

@@ -93,14 +93,14 @@ def judge(
     """Judges the values of the rounds so far against the limit: they must be at least `required`,
     or at most.
 
-    Decided as soon as the limit lies outside the quartiles. Inside, more rounds are asked for
+    Decided as soon as the limit lies outside the quartiles or there is no spread. Inside, more rounds are asked for
     (OPEN); after the last one a median within TOLERANCE of the limit holds.
     """
     if not values:
         return Verdict.OPEN
     found = spread(values)
     slack = 0.0
-    if found.lower <= required <= found.upper:
+    if found.lower <= required <= found.upper and found.lower < found.upper:
         if not is_last_round:
             return Verdict.OPEN
         slack = abs(required) * TOLERANCE

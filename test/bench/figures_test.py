@@ -84,6 +84,7 @@ class JudgeTest(unittest.TestCase):
     def test_at_most(self) -> None:
         self.assertIs(figures.judge([-0.1, 0.0, 0.2], 0.3, False, at_most=True), Verdict.HOLDS)
         self.assertIs(figures.judge([1.0, 1.1, 1.2], 0.3, True, at_most=True), Verdict.MISSED)
+        self.assertIs(figures.judge([0.0, 0.0, 0.0], 0.0, False, at_most=True), Verdict.HOLDS)
         close = [0.2, 0.25, 0.31, 0.35, 0.4]
         self.assertIs(figures.judge(close, 0.3, False, at_most=True), Verdict.OPEN)
         self.assertIs(figures.judge(close, 0.3, True, at_most=True), Verdict.HOLDS)

@@ -192,6 +192,15 @@ class DescriptionTest(unittest.TestCase):
             self.assertEqual(ratio.limits[case][0].required, 0.3 if size == "64 KiB" else 0.15)
             self.assertEqual(total.limits[case], (description.Limit(0.952),))
 
+    def test_delay_compares_ours_with_itself(self) -> None:
+        found = description.load(ROOT / "bench", "delay")
+        self.assertFalse(found.has_rivals)
+        self.assertEqual(set(found.metrics[0].limits), set(found.cases))
+        self.assertEqual(set(found.variants[0].cases), set(found.cases))
+        for job in found.jobs:
+            delay_ms = int(job.environment["HEADWAY_DELAY_US"]) // 1000
+            self.assertTrue(all(case.endswith(f", {delay_ms} ms") for case in job.cases))
+
     def test_unknown_name_lists_those_there_are(self) -> None:
         with self.assertRaisesRegex(description.DescriptionError, "latency"):
             description.load(ROOT / "bench", "nothing")
