@@ -70,9 +70,11 @@ int find_live_op(Call& call, const MPI_Request& request, Op** op)
     return error == MPI_SUCCESS && *op == nullptr ? refuse_request(call, request, 0) : error;
 }
 
-/// Looks the requests of a call up; `body` gets their ops and gives the call's result.
+/// Looks the requests of a call up; `body` gets their ops and gives the call's result. Part of its
+/// callers, so that MPI_Waitall has no call more than it needs.
 template <typename Body>
-int with_ops(Call& call, int count, const MPI_Request* requests, const Body& body)
+[[gnu::always_inline]] inline int with_ops(Call& call, int count, const MPI_Request* requests,
+                                           const Body& body)
 {
     const std::span<const MPI_Request> given(requests, static_cast<std::size_t>(count));
     OpArray array(given.size());
