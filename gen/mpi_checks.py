@@ -68,6 +68,12 @@ class Checks:
     def refuse(condition: str, action: str) -> list[str]:
         return [f"if ({condition}) [[unlikely]] {{", f"    return {action};", "}"]
 
+    @staticmethod
+    def returning(checked: str) -> list[str]:
+        """Ends with the class that a check gives, if it gives one."""
+        return [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
+                "    return code;", "}"]
+
     def not_null(self, arg: Arg) -> list[str]:
         return self.refuse(f"{arg.name} == nullptr", f'refuse_null(call, "{arg.name}")')
 
@@ -158,26 +164,18 @@ class Checks:
         allows_null = "true" if arg.kind == "group_rank_or_null" else "false"
         checked = (f'check_group_ranks(call, "{arg.name}", {arg.name}, {arg.array}, '
                    f"*{group.name}_object, {allows_null})")
-        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
-                        "    return code;", "}"]
+        return lines + self.returning(checked)
 
     def per_rank(self, arg: Arg) -> list[str]:
-        lines = self.not_null(arg)
-        check = PER_RANK[arg.kind]
-        if check is None:
-            return lines
-        checked = f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {self.comm_size()})'
-        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
-                        "    return code;", "}"]
+        return self.not_null(arg) + self.entries(arg, PER_RANK[arg.kind], self.comm_size())
 
     def listed(self, arg: Arg) -> list[str]:
-        lines = self.array_not_null(arg)
-        check = LISTED[arg.kind]
+        return self.array_not_null(arg) + self.entries(arg, LISTED[arg.kind], str(arg.array))
+
+    def entries(self, arg: Arg, check: str | None, length: str) -> list[str]:
         if check is None:
-            return lines
-        checked = f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {arg.array})'
-        return lines + [f"if (const int code = {checked}; code != MPI_SUCCESS) [[unlikely]] {{",
-                        "    return code;", "}"]
+            return []
+        return self.returning(f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {length})')
 
     def comm_size(self) -> str:
         return f"{self.comm_object()}->size()"

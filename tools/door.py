@@ -19,6 +19,8 @@ USAGE = """\
                                  presets: release (default) dev asan tsan coverage clang
 ./dev demo                       build, run examples/jacobi3d, show what overlap gains, write a timeline
 ./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
+./dev test --oracle mpich [NAME ...]
+                                 the MPI tests on another library: a rival or a folder
 ./dev test long [--budget 35m]   the long jobs, as many as the budget allows
 ./dev check [fast]               the rules of STYLE.md, checked by programs
 ./dev bench NAME [OPTION ...]    run a benchmark; -h lists them

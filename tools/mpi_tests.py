@@ -12,6 +12,12 @@
     arguments = ["all"]                  # optional
     expect_exit = 0                      # optional
     repeatable = true                    # optional: two runs print the same
+    no_oracle = "why"                    # optional: it does not hold on another library
+
+An oracle is another library of the same ABI, by which the tests themselves are tested: it must
+pass what its own mpicc_abi built, a process a rank. Rows that turn our knobs are left out there;
+CHECK_SKIP_GARBAGE and CHECK_LENIENT tell the programs (check.h) to leave out what ends such a
+library by a signal and where it is known to differ from the standard.
 """
 
 import concurrent.futures
@@ -19,10 +25,11 @@ import itertools
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools import tree
+from tools import rivals, tree
 from tools.terminal import StepFailed, run_logged, say
 from tools.test_case import PATIENCE, SANITIZER_OPTIONS, WATCHDOG_S, Test
 
@@ -35,7 +42,54 @@ PRESET_FLAGS = {
     "coverage": ["--coverage"],
 }
 KNOWN_KEYS = {"program", "ranks", "host", "labels", "limit_s", "knobs", "environment",
-              "arguments", "expect_exit", "repeatable"}
+              "arguments", "expect_exit", "repeatable", "no_oracle"}
+
+
+@dataclass(frozen=True)
+class Library:
+    """Whose compilers build the programs, and whose launcher starts them."""
+    name: str  # the first word of its tests' names
+    binaries: Path  # folder of the built programs
+    mpicc: Path
+    mpicxx: Path
+    mpiexec: Path
+    include: Path
+    patience: float = 1.0
+    flags: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ("process", "team")
+    is_oracle: bool = False
+
+    def refusal(self, row: dict[str, Any]) -> str:
+        """Why a row is not run; "" if it is."""
+        if not self.is_oracle:
+            return ""
+        return "turns a knob" if row.get("knobs") else str(row.get("no_oracle", ""))
+
+
+def of_preset(preset: str) -> Library:
+    stage = tree.stage_of(preset)
+    return Library(
+        name="mpi", binaries=tree.build_of(preset) / "mpi",
+        mpicc=stage / "bin" / "mpicc", mpicxx=stage / "bin" / "mpicxx",
+        mpiexec=stage / "bin" / "mpiexec", include=stage / "include",
+        flags=PRESET_FLAGS.get(preset, []), environment=SANITIZER_OPTIONS,
+        patience=PATIENCE.get(preset, 1.0),
+        # It sees the threads of one process; ranks as processes are one each.
+        hosts=("team",) if preset == "tsan" else ("process", "team"))
+
+
+def of_oracle(prefix: Path) -> Library:
+    return Library(
+        name=prefix.name, binaries=tree.BUILD / "oracle" / prefix.name,
+        mpicc=prefix / "bin" / "mpicc_abi", mpicxx=prefix / "bin" / "mpicxx_abi",
+        mpiexec=prefix / "bin" / "mpiexec", include=prefix / "include",
+        # For headway/interface.h, whose table programs look up at run time and do not find there.
+        flags=["-idirafter", str(tree.ROOT / "include")],
+        hosts=("process",), is_oracle=True,
+        patience=4.0,  # it may spin where ranks outnumber cores
+        environment={"CHECK_SKIP_GARBAGE": "1", "CHECK_LENIENT": "1",
+                     "LD_LIBRARY_PATH": str(prefix / "lib")})
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -59,84 +113,93 @@ def source_of(program: str) -> Path:
     return FOLDER / (program if Path(program).suffix else program + ".c")
 
 
-def binary_of(program: str, preset: str) -> Path:
-    return tree.build_of(preset) / "mpi" / Path(program).with_suffix("")
+def binary_of(program: str, library: Library) -> Path:
+    return library.binaries / Path(program).with_suffix("")
 
 
-def _outdated(source: Path, binary: Path, stage: Path) -> bool:
+def _outdated(source: Path, binary: Path, library: Library) -> bool:
     if not binary.is_file():
         return True
     inputs = [source, *FOLDER.glob("*.h"), *source.parent.glob("*.h"),
-              *(stage / "include").rglob("*.h"), stage / "bin" / "mpicc"]
+              *library.include.rglob("*.h"), library.mpicc]
     return any(path.stat().st_mtime > binary.stat().st_mtime for path in inputs)
 
 
-def compile_program(program: str, preset: str) -> bool:
+def compile_program(program: str, library: Library) -> bool:
     """Compiles a program if its binary is older than what it is made from; says if it did."""
-    source, binary = source_of(program), binary_of(program, preset)
-    stage = tree.stage_of(preset)
-    if not _outdated(source, binary, stage):
+    source, binary = source_of(program), binary_of(program, library)
+    if not _outdated(source, binary, library):
         return False
     binary.parent.mkdir(parents=True, exist_ok=True)
-    compiler = stage / "bin" / ("mpicc" if source.suffix == ".c" else "mpicxx")
+    compiler = library.mpicc if source.suffix == ".c" else library.mpicxx
     standard = "-std=gnu99" if source.suffix == ".c" else "-std=c++20"
-    run_logged(f"mpi test {preset} {program}", [
-        compiler, standard, *FLAGS, *PRESET_FLAGS.get(preset, []), source, "-o", binary,
+    run_logged(f"mpi test {library.binaries.parent.name} {library.name} {program}", [
+        compiler, standard, *FLAGS, *library.flags, source, "-o", binary,
         "-lm", "-lpthread"], quiet=True)
     return True
 
 
-def _name(row: dict[str, Any], host: str, ranks: int) -> str:
-    words = ["mpi", *Path(row["program"]).with_suffix("").parts, *row.get("arguments", [])]
+def _name(library: Library, row: dict[str, Any], host: str, ranks: int) -> str:
+    words = [library.name, *Path(row["program"]).with_suffix("").parts, *row.get("arguments", [])]
     settings = {**row.get("knobs", {}), **row.get("environment", {})}
     words += [f"{name.lower()}={value}" for name, value in settings.items()]
     return f"{'_'.join(words)}_{host}{ranks}"
 
 
-def expand(row: dict[str, Any], preset: str) -> Iterator[Test]:
+def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
     """One Test for each host and rank count of a row."""
-    limit_s = float(row.get("limit_s", WATCHDOG_S)) * PATIENCE.get(preset, 1.0)
-    common = dict(SANITIZER_OPTIONS)
+    limit_s = float(row.get("limit_s", WATCHDOG_S)) * library.patience
+    common = dict(library.environment)
     common |= {f"HEADWAY_{name.upper()}": str(value)
                for name, value in row.get("knobs", {}).items()}
     common |= {name: str(value) for name, value in row.get("environment", {}).items()}
     common["CHECK_WATCHDOG"] = f"{limit_s:g}"
-    hosts = row["host"]
-    if preset == "tsan" and "team" in hosts:
-        hosts = ["team"]  # it sees the threads of one process; ranks as processes are one each
+    hosts = [host for host in row["host"] if host in library.hosts]
     for host, ranks in itertools.product(hosts, row["ranks"]):
         environment = dict(common)
-        command = [str(binary_of(row["program"], preset)), *row.get("arguments", [])]
+        command = [str(binary_of(row["program"], library)), *row.get("arguments", [])]
         if host == "team":
             environment["HEADWAY_TEAM"] = str(ranks)
         else:
-            command = [str(tree.stage_of(preset) / "bin" / "mpiexec"), "-n", str(ranks), *command]
+            command = [str(library.mpiexec), "-n", str(ranks), *command]
         yield Test(
-            name=_name(row, host, ranks), command=command, environment=environment, alone=True,
-            label="long" if "long" in row.get("labels", []) else "quick",
+            name=_name(library, row, host, ranks), command=command, environment=environment,
+            alone=True, label="long" if "long" in row.get("labels", []) else "quick",
             timeout_s=limit_s + GRACE_S, expect_exit=int(row.get("expect_exit", 0)),
             repeatable=bool(row.get("repeatable", False)))
 
 
-def from_list(preset: str) -> list[Test]:
-    """Every MPI test of a preset, its program compiled."""
-    rows = read_rows(FOLDER / "list.toml")
+def from_list(library: Library) -> list[Test]:
+    """Every MPI test of a library, its program compiled."""
+    rows = []
+    for row in read_rows(FOLDER / "list.toml"):
+        refusal = library.refusal(row)
+        if refusal:
+            say(f"  left out: {row['program']}: {refusal}")
+        else:
+            rows.append(row)
     if not rows:
         return []
-    stage = tree.stage_of(preset)
-    if not (stage / "bin" / "mpicc").is_file() or not (stage / "bin" / "mpiexec").is_file():
-        raise StepFailed(f"MPI tests need mpicc and mpiexec in {stage / 'bin'}")
+    for tool in (library.mpicc, library.mpiexec):
+        if not tool.is_file():
+            raise StepFailed(f"MPI tests need {tool}")
     programs = sorted({row["program"] for row in rows})
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        compiled = sum(pool.map(lambda program: compile_program(program, preset), programs))
+        compiled = sum(pool.map(lambda program: compile_program(program, library), programs))
     say(f"  mpi test programs: {compiled} compiled, {len(programs) - compiled} up to date")
-    return [test for row in rows for test in expand(row, preset)]
+    return [test for row in rows for test in expand(row, library)]
+
+
+def from_oracle(prefix: str) -> list[Test]:
+    """The MPI tests of another library: the folder it is in, or the name of a rival."""
+    folder = Path(prefix)
+    return from_list(of_oracle(folder if folder.is_dir() else rivals.folder_of(prefix)))
 
 
 def main(arguments: list[str]) -> int:
     """`python3 -m tools.mpi_tests [PRESET]`: prints every test's name and command."""
     for row in read_rows(FOLDER / "list.toml"):
-        for test in expand(row, (arguments or ["release"])[0]):
+        for test in expand(row, of_preset((arguments or ["release"])[0])):
             say(f"{test.name:<50} {' '.join(test.command)}")
     return 0
 

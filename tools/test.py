@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev test [NAME ...] and ./dev test long [--budget 35m]."""
+"""./dev test [NAME ...] [--preset PRESET | --oracle PREFIX] and ./dev test long [--budget 35m].
+
+With --oracle the MPI tests run on another library, for what they ask must be the standard's:
+PREFIX is its folder or the name of a rival (mpich).
+"""
 
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from tools import build, packages, test_case, test_list
+from tools import build, mpi_tests, packages, test_case, test_list
 from tools.terminal import StepFailed, say
 from tools.test_case import Test, Verdict
 
@@ -55,32 +59,45 @@ def run_all(tests: Iterable[Test]) -> Verdict:
     return total
 
 
+def chosen(tests: list[Test], names: list[str]) -> list[Test]:
+    """The quick tests, or every test whose name contains one of names."""
+    if not names:
+        return [test for test in tests if test.label == "quick"]
+    tests = [test for test in tests if any(name in test.name for name in names)]
+    if not tests:
+        raise StepFailed(f"no test's name contains {' or '.join(names)}")
+    return tests
+
+
 def quick(preset: str, names: list[str]) -> Verdict:
     """Builds a preset and runs its quick tests, or every test whose name contains one of names."""
     build.build(preset)
-    tests = test_list.collect(preset)
-    if names:
-        tests = [test for test in tests if any(name in test.name for name in names)]
-        if not tests:
-            raise StepFailed(f"no test's name contains {' or '.join(names)}")
-    else:
-        tests = [test for test in tests if test.label == "quick"]
-    return run_all(tests)
+    return run_all(chosen(test_list.collect(preset), names))
+
+
+def _take_option(name: str, arguments: list[str]) -> tuple[str, list[str]]:
+    """The value of an option ("" where it is absent) and the other arguments."""
+    if name not in arguments:
+        return "", arguments
+    at = arguments.index(name)
+    if at + 1 == len(arguments):
+        raise StepFailed(f"{name} needs a value")
+    return arguments[at + 1], arguments[:at] + arguments[at + 2:]
 
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["long"]:
         from tools import long_jobs
         return long_jobs.main(arguments[1:])
-    preset = "release"
-    if "--preset" in arguments:
-        at = arguments.index("--preset")
-        if at + 1 == len(arguments):
-            raise StepFailed("--preset needs a name")
-        preset = arguments[at + 1]
-        arguments = arguments[:at] + arguments[at + 2:]
+    preset, arguments = _take_option("--preset", arguments)
+    oracle, arguments = _take_option("--oracle", arguments)
+    if preset and oracle:
+        raise StepFailed("--preset is a build of Headway, --oracle is another library: give one")
     started = time.monotonic()
-    total = quick(preset, arguments)
+    if oracle:
+        total = run_all(chosen(mpi_tests.from_oracle(oracle), arguments))
+    else:
+        total = quick(preset or "release", arguments)
     say(f"test: {time.monotonic() - started:.0f} s")
     say(str(total))
     return 1 if total.failed or not total.passed else 0

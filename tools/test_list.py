@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools import tree
+from tools import mpi_tests, tree
 from tools.test_case import PATIENCE, SANITIZER_OPTIONS, Test
 
 # Folders of test/ whose Python files start programs of the stage.
@@ -74,8 +74,7 @@ def from_python(preset: str) -> list[Test]:
 
 
 def collect(preset: str) -> list[Test]:
-    from tools.mpi_tests import from_list  # only now: it compiles programs
     tests = from_ctest(preset)
     if preset == "release":
         tests += from_python(preset)
-    return tests + from_list(preset)
+    return tests + mpi_tests.from_list(mpi_tests.of_preset(preset))

@@ -6,7 +6,6 @@
 namespace headway::abi {
 namespace {
 
-using object::CollectiveCall;
 using object::Communicator;
 using object::CountArray;
 using protocol::coll::Collective;
@@ -15,19 +14,7 @@ template <typename Side>
 int alltoall(Call& call, Collective kind, const Side& sent, const Side& received,
              Communicator& comm, MPI_Request* request)
 {
-    CollectiveCall collective;
-    collective.collective = kind;
-    collective.in_place = sent.buffer == MPI_IN_PLACE;
-    const std::uint32_t size = size_of(comm);
-    const bool counted = (collective.in_place || set_send(call, collective, sent, size)) &&
-                         set_receive(call, collective, received, size);
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
-}
-
-ListedSide listed(const void* buffer, CountArray counts, CountArray displacements,
-                  MPI_Datatype datatype)
-{
-    return {buffer, counts, displacements, datatype, nullptr};
+    return run_unrooted(call, kind, sent, size_of(comm), received, comm, request);
 }
 
 ListedSide typed(const void* buffer, CountArray counts, CountArray displacements,

@@ -28,6 +28,12 @@ struct ListedSide {
     const MPI_Datatype* datatypes = nullptr;  ///< set where each block has its own
 };
 
+inline ListedSide listed(const void* buffer, object::CountArray counts,
+                         object::CountArray displacements, MPI_Datatype datatype)
+{
+    return {buffer, counts, displacements, datatype, nullptr};
+}
+
 // Data that is moved counts in bytes: ranks may name the same bytes by different types.
 // Each returns false where the bytes cannot be counted; the call has failed then.
 
@@ -54,6 +60,21 @@ int run(Call& call, object::Communicator& comm, object::CollectiveCall collectiv
 inline std::uint32_t size_of(const object::Communicator& comm) noexcept
 {
     return static_cast<std::uint32_t>(comm.size());
+}
+
+/// A call without a root: each rank gives `blocks` blocks and gets one from every rank. What is
+/// given may be in place.
+template <typename Sent, typename Received>
+int run_unrooted(Call& call, protocol::coll::Collective kind, const Sent& sent,
+                 std::uint32_t blocks, const Received& received, object::Communicator& comm,
+                 MPI_Request* request)
+{
+    object::CollectiveCall collective;
+    collective.collective = kind;
+    collective.in_place = sent.buffer == MPI_IN_PLACE;
+    const bool counted = (collective.in_place || set_send(call, collective, sent, blocks)) &&
+                         set_receive(call, collective, received, size_of(comm));
+    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
 }  // namespace headway::abi

@@ -42,19 +42,62 @@ Layout::Pointer blocks_layout(const Layout& element, MPI_Count count, std::int64
     return data::make_struct(blocks);
 }
 
+// Blocks are described by lists of counts or of addresses, or by one value for all. Displacements
+// are counts of elements or addresses.
+
 auto entries_of(const CountArray& values)
 {
     return [&values](std::size_t i) { return values[i]; };
 }
 
-auto entries_of(const MPI_Count values[])
+auto entries_of(const MPI_Count addresses[])
 {
-    return [values](std::size_t i) { return values[i]; };
+    return [addresses](std::size_t i) { return addresses[i]; };
 }
 
-auto always(MPI_Count value)
+auto entries_of(MPI_Count value)
 {
     return [value](std::size_t) { return value; };
+}
+
+void write_down(RecordWriter& record, const CountArray& values, MPI_Count count)
+{
+    record.counts(values, count);
+}
+
+void write_down(RecordWriter& record, const MPI_Count addresses[], MPI_Count count)
+{
+    record.addresses(addresses, count);
+}
+
+void write_down(RecordWriter& record, MPI_Count value, MPI_Count)
+{
+    record.count(value);
+}
+
+std::int64_t unit_of(const CountArray&, const Layout& element)
+{
+    return element.extent;
+}
+
+std::int64_t unit_of(const MPI_Count[], const Layout&)
+{
+    return 1;
+}
+
+template <typename Lengths, typename Displacements>
+int make_blocks(Call& call, int combiner, MPI_Count count, const Lengths& lengths,
+                const Displacements& displacements, MPI_Datatype oldtype, MPI_Datatype* newtype)
+{
+    const Layout& element = layout_of(call, oldtype);
+    RecordWriter record(call, combiner);
+    record.count(count);
+    write_down(record, lengths, count);
+    write_down(record, displacements, count);
+    return record.source(oldtype).make(
+        blocks_layout(element, count, unit_of(displacements, element), entries_of(lengths),
+                      entries_of(displacements)),
+        newtype);
 }
 
 }  // namespace
@@ -98,58 +141,32 @@ int Type_create_hvector(Call& call, MPI_Count count, MPI_Count blocklength, MPI_
 int Type_indexed(Call& call, MPI_Count count, CountArray array_of_blocklengths,
                  CountArray array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype)
 {
-    const Layout& element = layout_of(call, oldtype);
-    return RecordWriter(call, MPI_COMBINER_INDEXED)
-        .count(count)
-        .counts(array_of_blocklengths, count)
-        .counts(array_of_displacements, count)
-        .source(oldtype)
-        .make(blocks_layout(element, count, element.extent, entries_of(array_of_blocklengths),
-                            entries_of(array_of_displacements)),
-              newtype);
+    return make_blocks(call, MPI_COMBINER_INDEXED, count, array_of_blocklengths,
+                       array_of_displacements, oldtype, newtype);
 }
 
 int Type_create_hindexed(Call& call, MPI_Count count, CountArray array_of_blocklengths,
                          const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                          MPI_Datatype* newtype)
 {
-    return RecordWriter(call, MPI_COMBINER_HINDEXED)
-        .count(count)
-        .counts(array_of_blocklengths, count)
-        .addresses(array_of_displacements, count)
-        .source(oldtype)
-        .make(blocks_layout(layout_of(call, oldtype), count, 1, entries_of(array_of_blocklengths),
-                            entries_of(array_of_displacements)),
-              newtype);
+    return make_blocks(call, MPI_COMBINER_HINDEXED, count, array_of_blocklengths,
+                       array_of_displacements, oldtype, newtype);
 }
 
 int Type_create_indexed_block(Call& call, MPI_Count count, MPI_Count blocklength,
                               CountArray array_of_displacements, MPI_Datatype oldtype,
                               MPI_Datatype* newtype)
 {
-    const Layout& element = layout_of(call, oldtype);
-    return RecordWriter(call, MPI_COMBINER_INDEXED_BLOCK)
-        .count(count)
-        .count(blocklength)
-        .counts(array_of_displacements, count)
-        .source(oldtype)
-        .make(blocks_layout(element, count, element.extent, always(blocklength),
-                            entries_of(array_of_displacements)),
-              newtype);
+    return make_blocks(call, MPI_COMBINER_INDEXED_BLOCK, count, blocklength, array_of_displacements,
+                       oldtype, newtype);
 }
 
 int Type_create_hindexed_block(Call& call, MPI_Count count, MPI_Count blocklength,
                                const MPI_Count array_of_displacements[], MPI_Datatype oldtype,
                                MPI_Datatype* newtype)
 {
-    return RecordWriter(call, MPI_COMBINER_HINDEXED_BLOCK)
-        .count(count)
-        .count(blocklength)
-        .addresses(array_of_displacements, count)
-        .source(oldtype)
-        .make(blocks_layout(layout_of(call, oldtype), count, 1, always(blocklength),
-                            entries_of(array_of_displacements)),
-              newtype);
+    return make_blocks(call, MPI_COMBINER_HINDEXED_BLOCK, count, blocklength,
+                       array_of_displacements, oldtype, newtype);
 }
 
 int Type_create_struct(Call& call, MPI_Count count, CountArray array_of_blocklengths,

@@ -11,18 +11,24 @@ using object::Communicator;
 using object::CountArray;
 using protocol::coll::Collective;
 
+/// A call in which `own` is the block of this rank, which at the root may be in place.
+CollectiveCall rooted(Collective kind, int root, const UniformSide& own, const Communicator& comm)
+{
+    CollectiveCall collective;
+    collective.collective = kind;
+    collective.root = static_cast<std::uint32_t>(root);
+    collective.in_place = root == comm.rank() && own.buffer == MPI_IN_PLACE;
+    return collective;
+}
+
 /// Gather and gatherv. `All` describes the blocks of all ranks, at the root.
 template <typename All>
 int gather(Call& call, const UniformSide& own, const All& all, int root, Communicator& comm,
            MPI_Request* request)
 {
-    CollectiveCall collective;
-    collective.collective = Collective::gather;
-    collective.root = static_cast<std::uint32_t>(root);
-    const bool at_root = root == comm.rank();
-    collective.in_place = at_root && own.buffer == MPI_IN_PLACE;
+    CollectiveCall collective = rooted(Collective::gather, root, own, comm);
     const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
-                         (!at_root || set_receive(call, collective, all, size_of(comm)));
+                         (root != comm.rank() || set_receive(call, collective, all, size_of(comm)));
     return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
@@ -30,13 +36,9 @@ template <typename All>
 int scatter(Call& call, const All& all, const UniformSide& own, int root, Communicator& comm,
             MPI_Request* request)
 {
-    CollectiveCall collective;
-    collective.collective = Collective::scatter;
-    collective.root = static_cast<std::uint32_t>(root);
-    const bool at_root = root == comm.rank();
-    collective.in_place = at_root && own.buffer == MPI_IN_PLACE;
+    CollectiveCall collective = rooted(Collective::scatter, root, own, comm);
     const bool counted = (collective.in_place || set_receive(call, collective, own, 1)) &&
-                         (!at_root || set_send(call, collective, all, size_of(comm)));
+                         (root != comm.rank() || set_send(call, collective, all, size_of(comm)));
     return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
 }
 
@@ -44,18 +46,7 @@ template <typename All>
 int allgather(Call& call, Collective kind, const UniformSide& own, const All& all,
               Communicator& comm, MPI_Request* request)
 {
-    CollectiveCall collective;
-    collective.collective = kind;
-    collective.in_place = own.buffer == MPI_IN_PLACE;
-    const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
-                         set_receive(call, collective, all, size_of(comm));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
-}
-
-ListedSide listed(const void* buffer, CountArray counts, CountArray displacements,
-                  MPI_Datatype datatype)
-{
-    return {buffer, counts, displacements, datatype, nullptr};
+    return run_unrooted(call, kind, own, 1, all, comm, request);
 }
 
 }  // namespace

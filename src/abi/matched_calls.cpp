@@ -48,24 +48,34 @@ int refuse_message(Call& call, MPI_Message given)
                      static_cast<std::size_t>(bits), why);
 }
 
-/// Starts the receive of a message that was probed, and ends the handle. Null, and the call failed:
-/// no op could be made; the message can still be received. `comm` gets the message's communicator,
-/// with a reference.
-Op* begin_matched(Call& call, const Transfer& in, MPI_Message* message, Communicator** comm)
+/// A receive of a message that was probed.
+struct Matched {
+    Op* op = nullptr;
+    Communicator* comm = nullptr;  ///< the message's, with a reference
+};
+
+/// Starts the receive of a checked message into a buffer, and ends the handle. An error class:
+/// nothing was started and the message can still be received.
+int begin_matched(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Message* message, Matched* matched)
 {
+    Transfer in;
+    if (!describe(call, buf, count, datatype, 0, 0, &in)) {
+        return MPI_ERR_COUNT;
+    }
     Rank& rank = rank_of(call);
     object::Message* taken = object::find_message(rank, *message);
     call.set_error_source(taken->communicator);
     Op* op = rank.driver().create_op(engine::OpKind::receive);
     if (op == nullptr) {
-        return nullptr;
+        return fail_for_memory(call);
     }
     set_target(op, in);
     taken->communicator->add_reference();
-    *comm = taken->communicator;
+    *matched = {op, taken->communicator};
     protocol::start_matched_receive(rank.driver(), op, taken->found);
     object::finish_message(rank, message, taken);
-    return op;
+    return MPI_SUCCESS;
 }
 
 bool is_receivable(const Rank& rank, MPI_Message message) noexcept
@@ -127,17 +137,13 @@ int Mrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Mes
         set_null_status(status);
         return MPI_SUCCESS;
     }
-    Transfer in;
-    if (!describe(call, buf, count, datatype, 0, 0, &in)) {
-        return MPI_ERR_COUNT;
+    Matched matched;
+    if (const int error = begin_matched(call, buf, count, datatype, message, &matched);
+        error != MPI_SUCCESS) {
+        return error;
     }
-    Communicator* comm = nullptr;
-    Op* op = begin_matched(call, in, message, &comm);
-    if (op == nullptr) {
-        return fail_for_memory(call);
-    }
-    const int error = complete(call, op, status);
-    comm->drop_reference();
+    const int error = complete(call, matched.op, status);
+    matched.comm->drop_reference();
     return error;
 }
 
@@ -157,17 +163,13 @@ int Imrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Me
         *request = object::make_request(rank, *rank.self, op);
         return MPI_SUCCESS;
     }
-    Transfer in;
-    if (!describe(call, buf, count, datatype, 0, 0, &in)) {
-        return MPI_ERR_COUNT;
+    Matched matched;
+    if (const int error = begin_matched(call, buf, count, datatype, message, &matched);
+        error != MPI_SUCCESS) {
+        return error;
     }
-    Communicator* comm = nullptr;
-    Op* op = begin_matched(call, in, message, &comm);
-    if (op == nullptr) {
-        return fail_for_memory(call);
-    }
-    *request = object::make_request(rank, *comm, op);
-    comm->drop_reference();
+    *request = object::make_request(rank, *matched.comm, matched.op);
+    matched.comm->drop_reference();
     return MPI_SUCCESS;
 }
 

@@ -20,9 +20,8 @@ using object::Rank;
 /// number of requests.
 class OpArray {
   public:
-    explicit OpArray(int count)
+    explicit OpArray(std::size_t wanted)
     {
-        const auto wanted = static_cast<std::size_t>(count);
         if (wanted > few_.size()) {
             many_ = std::make_unique<Op*[]>(wanted);
         }
@@ -59,10 +58,28 @@ int find_ops(Call& call, std::span<const MPI_Request> requests, std::span<Op*> o
     return MPI_SUCCESS;
 }
 
-template <typename Request>
-std::span<Request> requests_of(Request* array, int count)
+int find_op(Call& call, const MPI_Request& request, Op** op)
 {
-    return {array, static_cast<std::size_t>(count)};
+    return find_ops(call, {&request, 1}, {op, 1});
+}
+
+/// The same, where MPI_REQUEST_NULL is refused too.
+int find_live_op(Call& call, const MPI_Request& request, Op** op)
+{
+    const int error = find_op(call, request, op);
+    return error == MPI_SUCCESS && *op == nullptr ? refuse_request(call, request, 0) : error;
+}
+
+/// Looks the requests of a call up; `body` gets their ops and gives the call's result. Part of its
+/// callers, so that MPI_Waitall has no call more than it needs.
+template <typename Body>
+[[gnu::always_inline]] inline int with_ops(Call& call, int count, const MPI_Request* requests,
+                                           const Body& body)
+{
+    const std::span<const MPI_Request> given(requests, static_cast<std::size_t>(count));
+    OpArray array(given.size());
+    const int error = find_ops(call, given, array.ops());
+    return error == MPI_SUCCESS ? body(array.ops()) : error;
 }
 
 MPI_Status* status_at(MPI_Status* array, std::size_t index)
@@ -101,15 +118,24 @@ int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
     return object::finish_request(rank_of(call), request, op, status);
 }
 
-/// Finishes all ops of a call that completes several, and says in each status what became of it.
+/// How calls end what is complete: its request is over, and in a list each status says what became
+/// of it. An op that is null is that of no request.
 class Finisher {
   public:
     Finisher(Call& call, MPI_Request* requests) : call_(call), requests_(requests) {}
 
-    void finish_one(std::size_t index, Op* op, MPI_Status* status)
+    int end_one(std::size_t index, Op* op, MPI_Status* status)
     {
-        const int error = op != nullptr ? finish(call_, &requests_[index], op, status)
-                                        : (set_empty(status), MPI_SUCCESS);
+        if (op == nullptr) {
+            set_empty(status);
+            return MPI_SUCCESS;
+        }
+        return finish(call_, &requests_[index], op, status);
+    }
+
+    void end_listed(std::size_t index, Op* op, MPI_Status* status)
+    {
+        const int error = end_one(index, op, status);
         if (status != MPI_STATUS_IGNORE) {
             status->MPI_ERROR = error;
         }
@@ -126,6 +152,30 @@ class Finisher {
     bool has_failed_ = false;
 };
 
+/// The other way: requests stay, only their statuses are shown. Errors belong to the calls that
+/// will complete them.
+class Looker {
+  public:
+    explicit Looker(Call& call) : call_(call) {}
+
+    int end_one(std::size_t, Op* op, MPI_Status* status)
+    {
+        if (op == nullptr) {
+            set_empty(status);
+            return MPI_SUCCESS;
+        }
+        object::settle(rank_of(call_), *op);
+        (void)object::report(*op, status);
+        return MPI_SUCCESS;
+    }
+
+    void end_listed(std::size_t index, Op* op, MPI_Status* status) { end_one(index, op, status); }
+    int result() const { return MPI_SUCCESS; }
+
+  private:
+    Call& call_;
+};
+
 bool is_over(const Op* op)
 {
     return op == nullptr || op->word.is_complete();
@@ -140,10 +190,24 @@ std::size_t first_open(std::span<Op* const> ops, std::size_t from)
     return from;
 }
 
-/// Index of the first live op that is complete; -1: none is, -2: there is no live one.
+/// Whether all are over, if need be after a sweep.
+bool are_over(Call& call, std::span<Op* const> ops)
+{
+    const std::size_t open = first_open(ops, 0);
+    if (open == ops.size()) {
+        return true;
+    }
+    rank_of(call).driver().advance();
+    return first_open(ops, open) == ops.size();
+}
+
+constexpr int none_complete = -1;
+constexpr int none_live = -2;
+
+/// Index of the first live op that is complete, or why there is none.
 int first_complete(std::span<Op* const> ops)
 {
-    int result = -2;
+    int result = none_live;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i] == nullptr) {
             continue;
@@ -151,7 +215,7 @@ int first_complete(std::span<Op* const> ops)
         if (ops[i]->word.is_complete()) {
             return static_cast<int>(i);
         }
-        result = -1;
+        result = none_complete;
     }
     return result;
 }
@@ -160,49 +224,109 @@ int first_complete(std::span<Op* const> ops)
 int find_complete(Call& call, std::span<Op* const> ops)
 {
     const int found = first_complete(ops);
-    if (found != -1) {
+    if (found != none_complete) {
         return found;
     }
     rank_of(call).driver().advance();
     return first_complete(ops);
 }
 
-/// The status of a complete op (null: of no request), which stays. Its error belongs to the call
-/// that will complete the request.
-void look(Call& call, Op* op, MPI_Status* status)
+/// The same after a wait.
+int await_complete(Call& call, std::span<Op* const> ops)
 {
-    if (op == nullptr) {
-        set_empty(status);
-        return;
-    }
-    object::settle(rank_of(call), *op);
-    (void)object::report(*op, status);
+    int found = none_complete;
+    const auto has_one = [&] {
+        found = first_complete(ops);
+        return found != none_complete;
+    };
+    engine::wait_until(rank_of(call).driver(), has_one, ops, 1);
+    return found;
 }
 
-/// Finishes what is complete; MPI_UNDEFINED where no request is live.
-int collect_some(Call& call, std::span<Op* const> ops, MPI_Request* requests, int* outcount,
-                 int* indices, MPI_Status* statuses)
+template <typename Ending>
+int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending ending)
 {
-    Finisher finisher(call, requests);
-    int found = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        ending.end_listed(i, ops[i], status_at(statuses, i));
+    }
+    return ending.result();
+}
+
+/// Ends the op that first_complete() found.
+template <typename Ending>
+int end_any(std::span<Op* const> ops, int found, int* index, MPI_Status* status, Ending ending)
+{
+    *index = found >= 0 ? found : MPI_UNDEFINED;
+    if (found >= 0) {
+        const auto place = static_cast<std::size_t>(found);
+        return ending.end_one(place, ops[place], status);
+    }
+    if (found == none_live) {
+        set_empty(status);
+    }
+    return MPI_SUCCESS;
+}
+
+/// Ends all ops that are complete by now; `found` is what first_complete() said of them.
+template <typename Ending>
+int end_some(std::span<Op* const> ops, int found, int* outcount, int* indices, MPI_Status* statuses,
+             Ending ending)
+{
+    if (found == none_live) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    std::size_t ended = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (ops[i] != nullptr && ops[i]->word.is_complete()) {
-            indices[found] = static_cast<int>(i);
-            finisher.finish_one(i, ops[i], status_at(statuses, static_cast<std::size_t>(found)));
-            ++found;
+            indices[ended] = static_cast<int>(i);
+            ending.end_listed(i, ops[i], status_at(statuses, ended));
+            ++ended;
         }
     }
-    *outcount = found;
-    return finisher.result();
+    *outcount = static_cast<int>(ended);
+    return ending.result();
 }
 
-int finish_all(Call& call, std::span<Op* const> ops, MPI_Request* requests, MPI_Status* statuses)
+template <typename Ending>
+int test_one(Call& call, const MPI_Request& request, int* flag, MPI_Status* status, Ending ending)
 {
-    Finisher finisher(call, requests);
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        finisher.finish_one(i, ops[i], status_at(statuses, i));
+    Op* op = nullptr;
+    if (const int error = find_op(call, request, &op); error != MPI_SUCCESS) {
+        return error;
     }
-    return finisher.result();
+    *flag = are_over(call, {&op, 1}) ? 1 : 0;
+    return *flag != 0 ? ending.end_one(0, op, status) : MPI_SUCCESS;
+}
+
+template <typename Ending>
+int test_all(Call& call, int count, const MPI_Request* requests, int* flag, MPI_Status* statuses,
+             Ending ending)
+{
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+        *flag = are_over(call, ops) ? 1 : 0;
+        return *flag != 0 ? end_all(ops, statuses, ending) : MPI_SUCCESS;
+    });
+}
+
+template <typename Ending>
+int test_any(Call& call, int count, const MPI_Request* requests, int* index, int* flag,
+             MPI_Status* status, Ending ending)
+{
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+        const int found = find_complete(call, ops);
+        *flag = found != none_complete ? 1 : 0;
+        return end_any(ops, found, index, status, ending);
+    });
+}
+
+template <typename Ending>
+int test_some(Call& call, int count, const MPI_Request* requests, int* outcount, int* indices,
+              MPI_Status* statuses, Ending ending)
+{
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+        return end_some(ops, find_complete(call, ops), outcount, indices, statuses, ending);
+    });
 }
 
 }  // namespace
@@ -212,7 +336,7 @@ namespace call {
 int Wait(Call& call, MPI_Request* request, MPI_Status* status)
 {
     Op* op = nullptr;
-    if (const int error = find_ops(call, {request, 1}, {&op, 1}); error != MPI_SUCCESS) {
+    if (const int error = find_op(call, *request, &op); error != MPI_SUCCESS) {
         return error;
     }
     if (op == nullptr) {
@@ -223,145 +347,86 @@ int Wait(Call& call, MPI_Request* request, MPI_Status* status)
     return finish(call, request, op, status);
 }
 
-int Test(Call& call, MPI_Request* request, int* flag, MPI_Status* status)
-{
-    Op* op = nullptr;
-    if (const int error = find_ops(call, {request, 1}, {&op, 1}); error != MPI_SUCCESS) {
-        return error;
-    }
-    if (op == nullptr) {
-        *flag = 1;
-        set_empty(status);
-        return MPI_SUCCESS;
-    }
-    if (!op->word.is_complete()) {
-        rank_of(call).driver().advance();
-    }
-    *flag = op->word.is_complete() ? 1 : 0;
-    return *flag != 0 ? finish(call, request, op, status) : MPI_SUCCESS;
-}
-
 int Waitall(Call& call, int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    std::size_t open = 0;
-    const auto all_over = [&] {
-        open = first_open(ops, open);
-        return open == ops.size();
-    };
-    engine::wait_until(rank_of(call).driver(), all_over, ops, count);
-    return finish_all(call, ops, requests, statuses);
-}
-
-int Testall(Call& call, int count, MPI_Request requests[], int* flag, MPI_Status statuses[])
-{
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    if (first_open(ops, 0) != ops.size()) {
-        rank_of(call).driver().advance();
-    }
-    *flag = first_open(ops, 0) == ops.size() ? 1 : 0;
-    return *flag != 0 ? finish_all(call, ops, requests, statuses) : MPI_SUCCESS;
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+        std::size_t open = 0;
+        const auto all_over = [&] {
+            open = first_open(ops, open);
+            return open == ops.size();
+        };
+        engine::wait_until(rank_of(call).driver(), all_over, ops, count);
+        return end_all(ops, statuses, Finisher(call, requests));
+    });
 }
 
 int Waitany(Call& call, int count, MPI_Request requests[], int* index, MPI_Status* status)
 {
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    int found = -1;
-    const auto has_one = [&] {
-        found = first_complete(ops);
-        return found != -1;
-    };
-    engine::wait_until(rank_of(call).driver(), has_one, ops, 1);
-    if (found < 0) {
-        *index = MPI_UNDEFINED;
-        set_empty(status);
-        return MPI_SUCCESS;
-    }
-    *index = found;
-    const auto place = static_cast<std::size_t>(found);
-    return finish(call, &requests[place], ops[place], status);
-}
-
-int Testany(Call& call, int count, MPI_Request requests[], int* index, int* flag,
-            MPI_Status* status)
-{
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    const int found = find_complete(call, ops);
-    *flag = found != -1 ? 1 : 0;
-    *index = found >= 0 ? found : MPI_UNDEFINED;
-    if (found >= 0) {
-        const auto place = static_cast<std::size_t>(found);
-        return finish(call, &requests[place], ops[place], status);
-    }
-    if (found == -2) {
-        set_empty(status);
-    }
-    return MPI_SUCCESS;
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+        return end_any(ops, await_complete(call, ops), index, status, Finisher(call, requests));
+    });
 }
 
 int Waitsome(Call& call, int incount, MPI_Request requests[], int* outcount, int indices[],
              MPI_Status statuses[])
 {
-    OpArray array(incount);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, incount), ops);
-        error != MPI_SUCCESS) {
-        return error;
-    }
-    int found = -1;
-    const auto has_one = [&] {
-        found = first_complete(ops);
-        return found != -1;
-    };
-    engine::wait_until(rank_of(call).driver(), has_one, ops, 1);
-    if (found < 0) {
-        *outcount = MPI_UNDEFINED;
-        return MPI_SUCCESS;
-    }
-    return collect_some(call, ops, requests, outcount, indices, statuses);
+    return with_ops(call, incount, requests, [&](std::span<Op* const> ops) {
+        return end_some(ops, await_complete(call, ops), outcount, indices, statuses,
+                        Finisher(call, requests));
+    });
+}
+
+int Test(Call& call, MPI_Request* request, int* flag, MPI_Status* status)
+{
+    return test_one(call, *request, flag, status, Finisher(call, request));
+}
+
+int Testall(Call& call, int count, MPI_Request requests[], int* flag, MPI_Status statuses[])
+{
+    return test_all(call, count, requests, flag, statuses, Finisher(call, requests));
+}
+
+int Testany(Call& call, int count, MPI_Request requests[], int* index, int* flag,
+            MPI_Status* status)
+{
+    return test_any(call, count, requests, index, flag, status, Finisher(call, requests));
 }
 
 int Testsome(Call& call, int incount, MPI_Request requests[], int* outcount, int indices[],
              MPI_Status statuses[])
 {
-    OpArray array(incount);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, incount), ops);
-        error != MPI_SUCCESS) {
-        return error;
-    }
-    const int found = find_complete(call, ops);
-    if (found == -2) {
-        *outcount = MPI_UNDEFINED;
-        return MPI_SUCCESS;
-    }
-    return collect_some(call, ops, requests, outcount, indices, statuses);
+    return test_some(call, incount, requests, outcount, indices, statuses,
+                     Finisher(call, requests));
+}
+
+int Request_get_status(Call& call, MPI_Request request, int* flag, MPI_Status* status)
+{
+    return test_one(call, request, flag, status, Looker(call));
+}
+
+int Request_get_status_all(Call& call, int count, const MPI_Request requests[], int* flag,
+                           MPI_Status statuses[])
+{
+    return test_all(call, count, requests, flag, statuses, Looker(call));
+}
+
+int Request_get_status_any(Call& call, int count, const MPI_Request requests[], int* index,
+                           int* flag, MPI_Status* status)
+{
+    return test_any(call, count, requests, index, flag, status, Looker(call));
+}
+
+int Request_get_status_some(Call& call, int incount, const MPI_Request requests[], int* outcount,
+                            int indices[], MPI_Status statuses[])
+{
+    return test_some(call, incount, requests, outcount, indices, statuses, Looker(call));
 }
 
 int Request_free(Call& call, MPI_Request* request)
 {
     Op* op = nullptr;
-    if (const int error = find_ops(call, {request, 1}, {&op, 1}); error != MPI_SUCCESS) {
+    if (const int error = find_live_op(call, *request, &op); error != MPI_SUCCESS) {
         return error;
-    }
-    if (op == nullptr) {
-        return refuse_request(call, *request, 0);
     }
     if (op->kind == engine::OpKind::graph) {
         return call.fail(MPI_ERR_REQUEST,
@@ -372,90 +437,11 @@ int Request_free(Call& call, MPI_Request* request)
     return MPI_SUCCESS;
 }
 
-int Request_get_status(Call& call, MPI_Request request, int* flag, MPI_Status* status)
-{
-    Op* op = nullptr;
-    if (const int error = find_ops(call, {&request, 1}, {&op, 1}); error != MPI_SUCCESS) {
-        return error;
-    }
-    if (!is_over(op)) {
-        rank_of(call).driver().advance();
-    }
-    *flag = is_over(op) ? 1 : 0;
-    if (*flag != 0) {
-        look(call, op, status);
-    }
-    return MPI_SUCCESS;
-}
-
-int Request_get_status_all(Call& call, int count, const MPI_Request requests[], int* flag,
-                           MPI_Status statuses[])
-{
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    if (first_open(ops, 0) != ops.size()) {
-        rank_of(call).driver().advance();
-    }
-    *flag = first_open(ops, 0) == ops.size() ? 1 : 0;
-    for (std::size_t i = 0; *flag != 0 && i < ops.size(); ++i) {
-        look(call, ops[i], status_at(statuses, i));
-    }
-    return MPI_SUCCESS;
-}
-
-int Request_get_status_any(Call& call, int count, const MPI_Request requests[], int* index,
-                           int* flag, MPI_Status* status)
-{
-    OpArray array(count);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, count), ops); error != MPI_SUCCESS) {
-        return error;
-    }
-    const int found = find_complete(call, ops);
-    *flag = found != -1 ? 1 : 0;
-    *index = found >= 0 ? found : MPI_UNDEFINED;
-    if (found != -1) {
-        look(call, found >= 0 ? ops[static_cast<std::size_t>(found)] : nullptr, status);
-    }
-    return MPI_SUCCESS;
-}
-
-int Request_get_status_some(Call& call, int incount, const MPI_Request requests[], int* outcount,
-                            int indices[], MPI_Status statuses[])
-{
-    OpArray array(incount);
-    const std::span<Op*> ops = array.ops();
-    if (const int error = find_ops(call, requests_of(requests, incount), ops);
-        error != MPI_SUCCESS) {
-        return error;
-    }
-    if (find_complete(call, ops) == -2) {
-        *outcount = MPI_UNDEFINED;
-        return MPI_SUCCESS;
-    }
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (ops[i] != nullptr && ops[i]->word.is_complete()) {
-            indices[found] = static_cast<int>(i);
-            look(call, ops[i], status_at(statuses, found));
-            ++found;
-        }
-    }
-    *outcount = static_cast<int>(found);
-    return MPI_SUCCESS;
-}
-
 int Cancel(Call& call, MPI_Request* request)
 {
     Op* op = nullptr;
-    if (const int error = find_ops(call, {request, 1}, {&op, 1}); error != MPI_SUCCESS) {
+    if (const int error = find_live_op(call, *request, &op); error != MPI_SUCCESS) {
         return error;
-    }
-    if (op == nullptr) {
-        return refuse_request(call, *request, 0);
     }
     if (op->kind == engine::OpKind::graph) {
         blame(call, *op);

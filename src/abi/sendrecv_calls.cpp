@@ -13,11 +13,26 @@ using engine::Op;
 using object::Communicator;
 using object::Rank;
 
-/// The two halves of a call, started.
+/// What a call is to move.
+struct Pair {
+    Transfer out;
+    Transfer in;
+};
+
+/// What was started of it.
 struct Halves {
     Op* send = nullptr;  ///< null: it is over already
     Op* receive = nullptr;
 };
+
+/// False, and the call failed, where the bytes of a replaced buffer cannot be counted.
+bool describe_replaced(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                       int sendtag, int source, int recvtag, Pair* pair)
+{
+    pair->out.is_copied = true;
+    return describe(call, buf, count, datatype, dest, sendtag, &pair->out) &&
+           describe(call, buf, count, datatype, source, recvtag, &pair->in);
+}
 
 bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, Halves* halves)
 {
@@ -37,11 +52,11 @@ bool begin_in(Rank& rank, const Communicator& comm, const Transfer& in, Halves* 
 
 /// The receive first, so that the message finds it; but where both use one buffer, what is sent
 /// must leave it, or be copied, before anything arrives. False: the node heap is exhausted.
-bool begin(Rank& rank, const Communicator& comm, const Transfer& out, const Transfer& in,
-           Halves* halves)
+bool begin(Rank& rank, const Communicator& comm, const Pair& pair, Halves* halves)
 {
-    return out.is_copied ? begin_out(rank, comm, out, halves) && begin_in(rank, comm, in, halves)
-                         : begin_in(rank, comm, in, halves) && begin_out(rank, comm, out, halves);
+    return pair.out.is_copied
+               ? begin_out(rank, comm, pair.out, halves) && begin_in(rank, comm, pair.in, halves)
+               : begin_in(rank, comm, pair.in, halves) && begin_out(rank, comm, pair.out, halves);
 }
 
 /// Ends what was started of a call that cannot go on.
@@ -58,11 +73,10 @@ int give_up(Call& call, const Halves& halves)
     return fail_for_memory(call);
 }
 
-int exchange(Call& call, const Communicator& comm, const Transfer& out, const Transfer& in,
-             MPI_Status* status)
+int exchange(Call& call, const Communicator& comm, const Pair& pair, MPI_Status* status)
 {
     Halves halves;
-    if (!begin(rank_of(call), comm, out, in, &halves)) {
+    if (!begin(rank_of(call), comm, pair, &halves)) {
         return give_up(call, halves);
     }
     const int sent =
@@ -71,12 +85,11 @@ int exchange(Call& call, const Communicator& comm, const Transfer& out, const Tr
     return sent != MPI_SUCCESS ? sent : received;
 }
 
-int start_exchange(Call& call, Communicator& comm, const Transfer& out, const Transfer& in,
-                   MPI_Request* request)
+int start_exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Request* request)
 {
     Rank& rank = rank_of(call);
     Halves halves;
-    if (!begin(rank, comm, out, in, &halves)) {
+    if (!begin(rank, comm, pair, &halves)) {
         return give_up(call, halves);
     }
     Op* op = halves.receive;
@@ -99,53 +112,41 @@ int Sendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
              int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
              int recvtag, Communicator* comm, MPI_Status* status)
 {
-    Transfer out;
-    Transfer in;
-    if (!describe(call, sendbuf, sendcount, sendtype, dest, sendtag, &out) ||
-        !describe(call, recvbuf, recvcount, recvtype, source, recvtag, &in)) {
-        return MPI_ERR_COUNT;
-    }
-    return exchange(call, *comm, out, in, status);
+    Pair pair;
+    return describe(call, sendbuf, sendcount, sendtype, dest, sendtag, &pair.out) &&
+                   describe(call, recvbuf, recvcount, recvtype, source, recvtag, &pair.in)
+               ? exchange(call, *comm, pair, status)
+               : MPI_ERR_COUNT;
 }
 
 int Isendrecv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
               int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
               int recvtag, Communicator* comm, MPI_Request* request)
 {
-    Transfer out;
-    Transfer in;
-    if (!describe(call, sendbuf, sendcount, sendtype, dest, sendtag, &out) ||
-        !describe(call, recvbuf, recvcount, recvtype, source, recvtag, &in)) {
-        return MPI_ERR_COUNT;
-    }
-    return start_exchange(call, *comm, out, in, request);
+    Pair pair;
+    return describe(call, sendbuf, sendcount, sendtype, dest, sendtag, &pair.out) &&
+                   describe(call, recvbuf, recvcount, recvtype, source, recvtag, &pair.in)
+               ? start_exchange(call, *comm, pair, request)
+               : MPI_ERR_COUNT;
 }
 
 int Sendrecv_replace(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                      int sendtag, int source, int recvtag, Communicator* comm, MPI_Status* status)
 {
-    Transfer out;
-    Transfer in;
-    if (!describe(call, buf, count, datatype, dest, sendtag, &out) ||
-        !describe(call, buf, count, datatype, source, recvtag, &in)) {
-        return MPI_ERR_COUNT;
-    }
-    out.is_copied = true;
-    return exchange(call, *comm, out, in, status);
+    Pair pair;
+    return describe_replaced(call, buf, count, datatype, dest, sendtag, source, recvtag, &pair)
+               ? exchange(call, *comm, pair, status)
+               : MPI_ERR_COUNT;
 }
 
 int Isendrecv_replace(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
                       int sendtag, int source, int recvtag, Communicator* comm,
                       MPI_Request* request)
 {
-    Transfer out;
-    Transfer in;
-    if (!describe(call, buf, count, datatype, dest, sendtag, &out) ||
-        !describe(call, buf, count, datatype, source, recvtag, &in)) {
-        return MPI_ERR_COUNT;
-    }
-    out.is_copied = true;
-    return start_exchange(call, *comm, out, in, request);
+    Pair pair;
+    return describe_replaced(call, buf, count, datatype, dest, sendtag, source, recvtag, &pair)
+               ? start_exchange(call, *comm, pair, request)
+               : MPI_ERR_COUNT;
 }
 
 }  // namespace call

@@ -107,7 +107,7 @@ class MpiTests(unittest.TestCase):
         row = {"program": "p2p/order", "ranks": [2, 3], "host": ["process", "team"],
                "knobs": {"CMA": "off"}, "environment": {"A": "b"}, "labels": ["long"],
                "limit_s": 20}
-        tests = list(mpi_tests.expand(row, "release"))
+        tests = list(mpi_tests.expand(row, mpi_tests.of_preset("release")))
         self.assertEqual(len({test.name for test in tests}), 4)
         launched, team = tests[0], tests[3]
         binary = str(tree.BUILD / "release" / "mpi" / "p2p" / "order")
@@ -119,6 +119,20 @@ class MpiTests(unittest.TestCase):
         self.assertEqual((launched.label, launched.timeout_s), ("long", 35))
         self.assertEqual(team.command, [binary])
         self.assertEqual(team.environment["HEADWAY_TEAM"], "3")
+
+    def test_an_oracle_runs_rows_without_knobs_as_processes(self) -> None:
+        oracle = mpi_tests.of_oracle(Path("/opt/other"))
+        row = {"program": "p2p/order", "ranks": [2], "host": ["process", "team"]}
+        for reason in ({"knobs": {"CMA": "off"}}, {"no_oracle": "why"}):
+            self.assertTrue(oracle.refusal(row | reason))
+            self.assertEqual(mpi_tests.of_preset("release").refusal(row | reason), "")
+        self.assertEqual(oracle.refusal(row), "")
+        test, = mpi_tests.expand(row, oracle)
+        binary = str(tree.BUILD / "oracle" / "other" / "p2p" / "order")
+        self.assertEqual(test.command, ["/opt/other/bin/mpiexec", "-n", "2", binary])
+        wanted = {"CHECK_SKIP_GARBAGE": "1", "CHECK_LENIENT": "1", "CHECK_WATCHDOG": "240",
+                  "LD_LIBRARY_PATH": "/opt/other/lib"}
+        self.assertEqual(test.environment, wanted)
 
     def test_rows_nobody_understands_are_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "protocol/coll/algorithms.hpp"
+#include "protocol/coll/core_ranks.hpp"
 
 namespace headway::protocol::coll {
 
@@ -9,10 +9,6 @@ using engine::Extent;
 using engine::Space;
 
 namespace {
-
-constexpr std::uint16_t fold_slot = 0;
-constexpr std::uint16_t unfold_slot = 1;
-constexpr std::uint16_t first_round_slot = 2;
 
 /// Builds one rank's part; `accumulator` is where the partial result stands after each step.
 class Builder {
@@ -23,14 +19,9 @@ class Builder {
 
   private:
     void combine_with(std::uint32_t peer, std::uint16_t slot, bool exchange);
-    std::uint32_t core_to_real(std::uint32_t core) const
-    {
-        return core < surplus_ ? 2 * core + 1 : core + surplus_;
-    }
 
     Place place_;
-    std::uint32_t core_size_ = power_of_two_below(place_.size);
-    std::uint32_t surplus_ = place_.size - core_size_;
+    CoreRanks cores_{place_.size};
     Graph graph_;
     Extent accumulator_{};
     Graph::NodeIndex ready_ = Graph::none;  ///< the node that produced the accumulator
@@ -68,29 +59,24 @@ void Builder::combine_with(std::uint32_t peer, std::uint16_t slot, bool exchange
     ready_ = reduced;
 }
 
-// Ranks 2i and 2i + 1 fold for i < surplus, so that the core ranks stand for contiguous ranges of
-// ranks in ascending order: rank order is kept in every combination.
+// Core ranks stand for contiguous ranges: rank order is kept in every combination.
 Graph Builder::build()
 {
     const std::uint32_t rank = place_.rank;
     accumulator_ = Extent{.space = place_.in_place ? Space::receive : Space::send};
     const Extent result{.space = Space::receive};
-    const bool folded = rank < 2 * surplus_;
-    if (folded && rank % 2 == 0) {
-        const auto sent = graph_.send(rank + 1, fold_slot, accumulator_);
-        // In place, the result may arrive only after the contribution has left.
-        graph_.order(sent, graph_.receive(rank + 1, unfold_slot, result));
+    if (cores_.is_spared(rank)) {
+        add_spared(graph_, rank, accumulator_, result);
         return std::move(graph_);
     }
-    if (folded) {
+    if (cores_.is_double(rank)) {
         combine_with(rank - 1, fold_slot, false);
     }
-    const std::uint32_t core = folded ? rank / 2 : rank - surplus_;
-    std::uint16_t slot = first_round_slot;
-    for (std::uint32_t distance = 1; distance < core_size_; distance *= 2) {
-        combine_with(core_to_real(core ^ distance), slot++, true);
+    std::uint16_t slot = first_core_slot;
+    for (std::uint32_t distance = 1; distance < cores_.count(); distance *= 2) {
+        combine_with(cores_.partner_of(rank, distance), slot++, true);
     }
-    if (folded) {
+    if (cores_.is_double(rank)) {
         graph_.order(ready_, graph_.send(rank - 1, unfold_slot, accumulator_));
     }
     if (accumulator_.space != Space::receive) {

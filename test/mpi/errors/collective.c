@@ -2,6 +2,7 @@
 // Wrong arguments to the collectives and their I-forms, made by all ranks alike: refused before
 // anything is sent, so that the communicator stays usable.
 #include "bad_handles.h"
+#include "call_pair.h"
 
 struct arguments {
     const void* out;
@@ -12,16 +13,6 @@ struct arguments {
     int root;
     MPI_Comm comm;
 };
-
-// A call on a common set of arguments; what the function does not take it leaves alone.
-typedef int call_function(const struct arguments* a, MPI_Request* request);
-
-#define CALL(name, ...)                                              \
-    static int name(const struct arguments* a, MPI_Request* request) \
-    {                                                                \
-        (void)request;                                               \
-        return __VA_ARGS__;                                          \
-    }
 
 CALL(barrier, MPI_Barrier(a->comm))
 CALL(ibarrier, MPI_Ibarrier(a->comm, request))
@@ -46,12 +37,7 @@ CALL(ialltoall,
 
 enum takes { takes_data = 1, takes_op = 2, takes_root = 4 };
 
-static const struct function {
-    const char* name;
-    call_function* blocking;
-    call_function* started;
-    int takes;
-} functions[] = {
+static const struct call_pair functions[] = {
     {"Barrier", barrier, ibarrier, 0},
     {"Bcast", bcast, ibcast, takes_data | takes_root},
     {"Reduce", reduce, ireduce, takes_data | takes_op | takes_root},
@@ -68,16 +54,8 @@ static void one(struct check* t, const char* what, int takes, const struct argum
 {
     const int classes[2] = {wanted, -1};
     for (int i = 0; i < function_count; ++i) {
-        if ((functions[i].takes & takes) != takes)
-            continue;
-        const long failures = t->failures;
-        MPI_Request request = MPI_REQUEST_NULL;
-        check_refused(t, __FILE__, __LINE__, functions[i].name,
-                      functions[i].blocking(arguments, &request), classes);
-        check_refused(t, __FILE__, __LINE__, functions[i].name,
-                      functions[i].started(arguments, &request), classes);
-        if (t->failures != failures)
-            fprintf(stderr, "errors: rows above are about %s\n", what);
+        if ((functions[i].takes & takes) == takes)
+            refused_pair(t, &functions[i], what, arguments, classes);
     }
 }
 

@@ -3,6 +3,7 @@
 // ranks get wrong alike, and what only the root looks at, is refused before anything is sent. A
 // block that is longer than the room for it is an error of the receiver alone.
 #include "bad_handles.h"
+#include "call_pair.h"
 
 enum { ranks_max = 8, guard = -77 };
 
@@ -21,14 +22,6 @@ struct arguments {
     MPI_Comm comm;
 };
 
-typedef int call_function(const struct arguments* a, MPI_Request* request);
-
-#define CALL(name, ...)                                              \
-    static int name(const struct arguments* a, MPI_Request* request) \
-    {                                                                \
-        (void)request;                                               \
-        return __VA_ARGS__;                                          \
-    }
 #define OUT a->out, a->out_counts, a->out_places, a->out_type
 #define IN a->in, a->in_counts, a->in_places, a->in_type
 
@@ -60,12 +53,7 @@ enum {
     is_rooted = 128,
 };
 
-static const struct function {
-    const char* name;
-    call_function* blocking;
-    call_function* started;
-    int has;
-} functions[] = {
+static const struct call_pair functions[] = {
     {"Gatherv", gatherv, igatherv,
      has_in_list | has_in_places | has_out_type | has_in_type | is_rooted},
     {"Scatterv", scatterv, iscatterv,
@@ -80,25 +68,18 @@ static const struct function {
 };
 enum { function_count = sizeof functions / sizeof functions[0] };
 
-static void one(struct check* t, const char* what, int has, const struct arguments* arguments,
+static void one(struct check* t, const char* what, int takes, const struct arguments* arguments,
                 const int* classes)
 {
     for (int i = 0; i < function_count; ++i) {
-        if ((functions[i].has & has) != has)
+        if ((functions[i].takes & takes) != takes)
             continue;
         // Lists of rooted calls are the root's: on the others they mean nothing, so the root
         // calls alone.
-        const int is_roots = (functions[i].has & is_rooted) && !(has & is_rooted);
+        const int is_roots = (functions[i].takes & is_rooted) && !(takes & is_rooted);
         if (is_roots && arguments->root != t->rank)
             continue;
-        const long failures = t->failures;
-        MPI_Request request = MPI_REQUEST_NULL;
-        check_refused(t, __FILE__, __LINE__, functions[i].name,
-                      functions[i].blocking(arguments, &request), classes);
-        check_refused(t, __FILE__, __LINE__, functions[i].name,
-                      functions[i].started(arguments, &request), classes);
-        if (t->failures != failures)
-            fprintf(stderr, "errors: rows above are about %s\n", what);
+        refused_pair(t, &functions[i], what, arguments, classes);
     }
 }
 

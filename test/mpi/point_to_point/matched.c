@@ -131,9 +131,9 @@ static void freed_communicator(struct check* t)
     MPI_Request sent;
     CHECK_CALL(t, MPI_Isend(&out, 1, MPI_INT, 0, 1, comm, &sent));
     CHECK_CALL(t, MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE));
-    CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
     CHECK_CALL(t, MPI_Comm_free(&comm));
     CHECK_CALL(t, MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
     CHECK_INT(t, in, 42 + t->rank);
 }
 

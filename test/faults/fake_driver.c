@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libcuda.so.1: "device memory" is what fake_allocate() gives, which nobody can
-// read; managed memory is what fake_allocate_managed() gives.
+// A stand-in for libcuda.so.1, or with FAKE_HIP for libamdhip64.so.6: "device memory" is what
+// fake_allocate() gives, which nobody can read; managed memory is what fake_allocate_managed()
+// gives.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { bytes = 1 << 20, device = 2, invalid_value = 1 };
-enum { attribute_memory_type = 2, attribute_is_managed = 8 };
+enum { bytes = 1 << 20, device = 2, invalid_value = 1, attribute_memory_type = 2 };
 
 static char *memory, *managed;
 
@@ -30,8 +30,30 @@ static int is_inside(const char* area, uintptr_t address)
     return area != NULL && address - (uintptr_t)area < bytes;
 }
 
+#ifdef FAKE_HIP
+
+int hipRuntimeGetVersion(int* version)
+{
+    *version = 60342134;
+    return 0;
+}
+
+int hipPointerGetAttribute(void* data, int attribute, void* pointer)
+{
+    enum { managed_type = 3 };
+    const int is_managed = is_inside(managed, (uintptr_t)pointer);
+    if (attribute != attribute_memory_type ||
+        (!is_managed && !is_inside(memory, (uintptr_t)pointer)))
+        return invalid_value;
+    *(unsigned*)data = is_managed ? managed_type : device;
+    return 0;
+}
+
+#else
+
 int cuPointerGetAttribute(void* data, int attribute, unsigned long long pointer)
 {
+    enum { attribute_is_managed = 8 };
     const int is_managed = is_inside(managed, (uintptr_t)pointer);
     if (!is_managed && !is_inside(memory, (uintptr_t)pointer))
         return invalid_value;
@@ -43,3 +65,5 @@ int cuPointerGetAttribute(void* data, int attribute, unsigned long long pointer)
         return invalid_value;
     return 0;
 }
+
+#endif
