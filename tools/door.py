@@ -17,7 +17,7 @@ USAGE = """\
                                  groups for special tests: model clang debuggers
 ./dev build [PRESET]             configure, compile, install into build/stage
                                  presets: release (default) dev asan tsan coverage clang
-./dev demo                       build, run examples/jacobi3d, show what overlap gains, write a timeline
+./dev demo                       build, run examples/jacobi3d, show overlap, write a timeline
 ./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
 ./dev test --oracle mpich [NAME ...]
                                  the MPI tests on another library: a rival or a folder

@@ -93,8 +93,8 @@ def judge(
     """Judges the values of the rounds so far against the limit: they must be at least `required`,
     or at most.
 
-    Decided as soon as the limit lies outside the quartiles or there is no spread. Inside, more rounds are asked for
-    (OPEN); after the last one a median within TOLERANCE of the limit holds.
+    Decided as soon as the limit lies outside the quartiles or there is no spread. Inside, more
+    rounds are asked for (OPEN); after the last one a median within TOLERANCE of the limit holds.
     """
     if not values:
         return Verdict.OPEN

@@ -4,12 +4,19 @@
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
 #include "platform/cpu.hpp"
+#include "platform/futex.hpp"
 #include "platform/process.hpp"
 #include "platform/thread.hpp"
 
 namespace headway::engine {
 
 namespace {
+
+/// Between two looks of an agent that is asked all the time.
+constexpr std::int64_t patrol_ns = 1'000'000;
+
+/// For which it leaves copies to the ranks where there is no idle core.
+constexpr std::int64_t grace_ns = 5'000'000;
 
 /// The ranks of this process that are wanted, and whom the work for them found away.
 bool sweep_wanted(Worker& worker)
@@ -51,34 +58,64 @@ bool Agent::start_slowly()
     return state == State::running;
 }
 
+/// Asleep without a bed, so that nobody has to wake it; false if it is to end.
+bool Agent::nap(std::int64_t interval_ns) noexcept
+{
+    (void)platform::futex_wait(must_end_, 0, platform::Deadline::after_ns(interval_ns));
+    return !must_end();
+}
+
 void Agent::run()
 {
     platform::name_thread("headway-agent");
     platform::allow_cpus(node_.cpus());
+    platform::give_way();
     Worker worker(node_, nullptr);
     sync::OwnershipWord& bed = node_.own_entry().agent_bed;
     (void)bed.enter();
     const bool polls = node_.knobs.progress == config::ProgressChoice::thread;
-    // (3) acquire, pairs with (4).
-    while (!must_end_.load(std::memory_order_acquire)) {
+    while (!must_end()) {
         if (polls) {
             worker.work_for_all();
-        }
-        if (sweep_wanted(worker)) {
-            continue;
-        }
-        if (polls) {
-            platform::yield_core();
-        } else if (bed.prepare_park()) {
-            if (!sweep_wanted(worker) && !must_end_.load(std::memory_order_acquire)) {  // as (3)
-                bed.park();
-                // Relaxed: a statistic.
-                node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
+            if (!sweep_wanted(worker)) {
+                platform::yield_core();
             }
-            (void)bed.end_park();
+        } else {
+            work_and_sleep(worker);
         }
     }
     (void)bed.leave();
+}
+
+void Agent::work_and_sleep(Worker& worker)
+{
+    worker.defer_copies(!node_.has_idle_cores);
+    while (!worker.has_deferred() && sweep_wanted(worker)) {
+    }
+    if (worker.has_deferred()) {
+        if (nap(grace_ns)) {
+            worker.defer_copies(false);
+            while (sweep_wanted(worker)) {
+            }
+        }
+        return;
+    }
+    if (pace_.is_patrol()) {
+        if (nap(patrol_ns) && !sweep_wanted(worker)) {
+            pace_.end_patrol();
+        }
+        return;
+    }
+    sync::OwnershipWord& bed = node_.own_entry().agent_bed;
+    if (bed.prepare_park()) {
+        if (!sweep_wanted(worker) && !must_end()) {
+            bed.park();
+            pace_.count_wake();
+            // Relaxed: a statistic.
+            node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
+        }
+        (void)bed.end_park();
+    }
 }
 
 void Agent::stop() noexcept
@@ -87,7 +124,8 @@ void Agent::stop() noexcept
         return;
     }
     // (4) release, pairs with (3).
-    must_end_.store(true, std::memory_order_release);
+    must_end_.store(1, std::memory_order_release);
+    platform::futex_wake(must_end_, 1);
     node_.own_entry().agent_bed.notify_parked();
     thread_.join();
     state_.store(State::impossible, std::memory_order_relaxed);  // relaxed: the last rank's doing

@@ -11,6 +11,9 @@ namespace headway::engine {
 
 namespace {
 
+/// Pieces that a rank takes at once of its own messages.
+constexpr std::uint64_t large_piece_max = 8;
+
 void drop_reference(Worker& worker, CopyJob* job)
 {
     // (2) acq_rel, pairs with itself: what all did with the job comes before it is freed.
@@ -60,11 +63,10 @@ void finish(Worker& worker, CopyJob* job)
     worker.complete(job->send);
 }
 
-/// Takes and copies one piece of at most `bytes_max`; its bytes, 0 if none was left. The caller has
-/// a reference.
-std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t bytes_max)
+/// Takes and copies `wanted` bytes at most; their number, 0 if none was left. The caller has a
+/// reference.
+std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
 {
-    const std::uint64_t wanted = std::min(job->piece_bytes, bytes_max);
     // Relaxed: pieces are disjoint, and what they hold was published with the job.
     const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     if (from >= job->total_bytes) {
@@ -95,6 +97,15 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t bytes_max)
         finish(worker, job);
     }
     return bytes;
+}
+
+/// Halves end together where two copy; the last pieces are small.
+std::uint64_t large_piece(const CopyJob& job)
+{
+    // Relaxed: a guess.
+    const std::uint64_t taken = job.taken.load(std::memory_order_relaxed);
+    const std::uint64_t left = job.total_bytes - std::min(taken, job.total_bytes);
+    return std::clamp(left / 2, job.piece_bytes, large_piece_max * job.piece_bytes);
 }
 
 void take_invitations(RankState& rank)
@@ -157,6 +168,7 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
     job->send = send;
     job->receive = receive;
     job->sender = send->owner;
+    job->receiver = &driver.rank();
     job->source = source;
     job->target = target;
     job->total_bytes = bytes;
@@ -182,9 +194,15 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
         if (job == nullptr) {
             break;
         }
-        copied += copy_piece(driver.worker(), job, bytes_max - copied);
+        copied += copy_piece(driver.worker(), job, std::min(large_piece(*job), bytes_max - copied));
     }
     return copied;
+}
+
+bool copy_next(Driver& driver)
+{
+    CopyJob* const job = next_job(driver);
+    return job != nullptr && copy_piece(driver.worker(), job, large_piece(*job)) != 0;
 }
 
 CopyJob* find_copy(Driver& driver)
@@ -217,7 +235,13 @@ bool has_unattended_copies(Driver& driver)
             return true;
         }
     }
-    return rank.invited != nullptr;
+    for (const CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
+        // Relaxed: as above.
+        if (job->receiver->waiting_threads.load(std::memory_order_relaxed) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace headway::engine

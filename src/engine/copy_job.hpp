@@ -31,6 +31,7 @@ struct CopyJob {
     Op* send = nullptr;  ///< there until the last piece is copied, like `receive`
     Op* receive = nullptr;
     RankState* sender = nullptr;
+    RankState* receiver = nullptr;
     transport::Place source;
     transport::Place target;
     std::uint64_t total_bytes = 0;
@@ -53,8 +54,12 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
 
 /// Copies pieces of the driver's rank's messages, received and sent, until `bytes_max` are copied;
-/// the bytes. Requires: the rank's word in hand.
+/// the bytes. A rank's own hands take half of what is left at once, at most eight pieces: a call
+/// into the system costs as much as 16 KiB more in it. Requires: a thread of the rank.
 std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max);
+
+/// Copies the next piece, as copy_some() would; false if there is none.
+bool copy_next(Driver& driver);
 
 /// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is
 /// none that this process can copy. For who copies without the word in hand.
@@ -63,8 +68,8 @@ CopyJob* find_copy(Driver& driver);
 /// Copies one piece and drops the reference. Requires no word.
 void copy_outside(Worker& worker, CopyJob* job);
 
-/// Whether the driver's rank has copies that it would leave to nobody if it went away: neither the
-/// sender waits, by its looks, nor does this rank. Lets go of those that need no hand any more.
+/// Whether the driver's rank has copies that it would leave to nobody if it went away: the other
+/// rank of the message does not wait, by its looks. Lets go of those that need no hand any more.
 bool has_unattended_copies(Driver& driver);
 
 }  // namespace headway::engine

@@ -77,6 +77,7 @@ class Node {
     transport::PeerMemory peer_memory;
     const std::int64_t delay_ns;     ///< of all frames between ranks: Directory::delay_ns
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
+    bool has_idle_cores = true;      ///< fewer
 
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
     /// Null unless the job is observed.

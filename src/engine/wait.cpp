@@ -166,7 +166,7 @@ class Waiting {
 int work_once(Driver& driver)
 {
     int events = driver.progress();
-    if (copy_some(driver, driver.node().knobs.copy_piece) != 0) {
+    if (copy_next(driver)) {
         ++events;
     }
     if (events == 0 && driver.worker().help()) {

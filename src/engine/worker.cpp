@@ -116,12 +116,17 @@ void Worker::work_for(RankState& rank)
         // An owner who comes back is not kept waiting: it sweeps by itself.
         while (driver.progress() != 0 && !rank.ownership.is_parked()) {
         }
-        CopyJob* const job = find_copy(driver);
+        const bool is_left = defers_copies_ && has_unattended_copies(driver);
+        CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
         const std::int64_t due_ns = rank.due_ns;
         holding_ = held_before;
         again = rank.ownership.release_hold();
         if (due_ns != 0) [[unlikely]] {
             see_to(rank, due_ns);
+        }
+        if (is_left) {
+            node_.directory.wanted.add(rank.rank);
+            has_deferred_ = true;
         }
         if (job != nullptr) {
             // One piece a turn: the worker has its own rank to look after.

@@ -61,6 +61,15 @@ class Worker {
     /// Takes the word of a rank that is away, as often as there is something to do.
     void work_for(RankState& rank);
 
+    /// From now on copies of others are left where they are, or not.
+    void defer_copies(bool are_deferred) noexcept
+    {
+        defers_copies_ = are_deferred;
+        has_deferred_ = false;
+    }
+    /// Whether copies were left since then; their ranks are among the wanted.
+    bool has_deferred() const noexcept { return has_deferred_; }
+
     /// work_for() every rank of this process that is away with operations open.
     void work_for_all();
 
@@ -84,6 +93,8 @@ class Worker {
     RankState* asked_[asked_max] = {};
     std::size_t asked_count_ = 0;
     bool must_hand_over_ = false;
+    bool defers_copies_ = false;
+    bool has_deferred_ = false;
 };
 
 }  // namespace headway::engine

@@ -340,7 +340,9 @@ base::Outcome Process::meet_all()
         const engine::ProcessEntry& other = directory.processes[process];
         node_->peer_memory.introduce(process, {other.process_id, other.token_address, other.token});
     }
-    node_->is_oversubscribed = directory.rank_count > count_cpus(directory);
+    const std::uint32_t cpus = count_cpus(directory);
+    node_->is_oversubscribed = directory.rank_count > cpus;
+    node_->has_idle_cores = directory.rank_count < cpus;
     return base::Done{};
 }
 

@@ -23,6 +23,12 @@ void allow_cpus(const std::vector<unsigned>& cpus) noexcept
     ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+void give_way() noexcept
+{
+    const sched_param none{};
+    (void)::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 SignalsBlocked::SignalsBlocked() noexcept
 {
     sigset_t all;

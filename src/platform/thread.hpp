@@ -16,6 +16,10 @@ void name_thread(const char* name) noexcept;
 /// Lets the calling thread run on these cores and no others. A refusal leaves things as they are.
 void allow_cpus(const std::vector<unsigned>& cpus) noexcept;
 
+/// The calling thread takes a core that is idle at once, but from one that computes only when the
+/// system would change threads anyway (SCHED_BATCH). A refusal leaves things as they are.
+void give_way() noexcept;
+
 /// While it lives, the calling thread takes no signals, nor do threads that it starts: signals of
 /// the process go to the application's threads.
 class SignalsBlocked {
