@@ -232,5 +232,49 @@ TEST(Help, CopiesThatNobodyDoesAreFoundAgain)
     EXPECT_EQ(second, sent);
 }
 
+TEST(Help, WhomAHelperLeavesBehindInPassingIsNotForgotten)
+{
+    // A helper in reach of the last rank alone: its work asks for more ranks than it remembers.
+    constexpr std::uint32_t far = 10;
+    InProcessNode node(far + 2, {}, Distance::apart);
+    RankState& near = node.driver(far).rank();
+    near.process = node.node().own_process;
+    Graph graph;
+    const auto arrival = graph.receive(far + 1, 1, {Space::scratch, 0, 1});
+    graph.scratch_blocks = 1;
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        graph.order(arrival, graph.send(rank, 2, {Space::scratch, 0, 1}));
+    }
+    GraphArguments arguments;
+    arguments.count = 1;
+    arguments.element_bytes = 4;
+    (void)start_graph(node.driver(far), *store_graph(node.driver(far).allocator(), graph),
+                      node.world(far), arguments);
+    Graph other;
+    other.send(far, 1, {Space::send, 0, 1});
+    const std::uint32_t two = 2;
+    arguments.send = &two;
+    (void)start_graph(node.driver(far + 1), *store_graph(node.driver(far + 1).allocator(), other),
+                      node.world(far + 1), arguments);
+    Directory& directory = node.node().directory;
+    for (std::uint32_t rank = 0; rank <= far; ++rank) {
+        (void)node.driver(rank).rank().ownership.leave();
+    }
+    directory.wanted.add(far);
+    std::vector<sync::OwnershipWord*> beds;
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        beds.push_back(&directory.processes[rank].agent_bed);
+        EXPECT_TRUE(beds.back()->enter());
+        EXPECT_TRUE(beds.back()->prepare_park());
+    }
+    Worker& helper = node.driver(far + 1).worker();
+    while (helper.help()) {
+    }
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        EXPECT_TRUE(directory.wanted.remove(rank)) << rank;
+        EXPECT_TRUE(beds[rank]->is_rung()) << "nobody woke the agent of rank " << rank;
+    }
+}
+
 }  // namespace
 }  // namespace headway::engine
