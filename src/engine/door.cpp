@@ -41,8 +41,21 @@ void Door::leave_others()
     if (driver_->worker().has_asked()) {
         driver_->worker().hand_over();
     }
-    if (driver_->rank().copies != nullptr && lock_.has_parker()) {
-        driver_->rank().ownership.nudge();
+    RankState& rank = driver_->rank();
+    if ((rank.copies != nullptr || !rank.fired.is_empty()) && lock_.has_parker()) {
+        rank.ownership.nudge();
+    }
+}
+
+/// Nobody rings for what a rank sends to itself, nor for a step of its own graphs that its own
+/// thread has fired: by the last piece of a copy, say, just before what it waited for was there.
+void Door::sweep_own()
+{
+    const RankState& rank = driver_->rank();
+    while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
+        if (driver_->progress() == 0) {
+            return;
+        }
     }
 }
 
@@ -57,17 +70,17 @@ void Door::go_away()
     }
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
-        if (!rank.loopback.is_empty()) {
-            // Nobody rings for what a rank sends to itself.
-            driver_->progress();
-        }
-        is_away_ = true;
+        ++inside_;  // user callbacks may call MPI, which must not leave in their turn
+        sweep_own();
         bool is_behind = has_unattended_copies(*driver_);
         while (rank.ownership.leave()) {
             (void)rank.ownership.enter();
             driver_->progress();
+            sweep_own();
             is_behind = has_unattended_copies(*driver_);
         }
+        --inside_;
+        is_away_ = true;
         if (is_behind) {
             driver_->worker().leave_behind(rank);
         }

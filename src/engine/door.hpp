@@ -60,6 +60,7 @@ class Door {
 
     void come_back();
     void leave_others();
+    void sweep_own();
     void go_away();
 
     RankLock lock_;
