@@ -16,7 +16,8 @@ constexpr std::int64_t look_ns = 1'000'000'000;
 
 }  // namespace
 
-void Door::come_back()
+/// Gives the word back to its owner, whoever has it now.
+void Door::take_word()
 {
     RankState& rank = driver_->rank();
     while (!rank.ownership.enter(platform::Deadline::after_ns(look_ns))) {
@@ -27,6 +28,11 @@ void Door::come_back()
                                            "look for the first sentence about that rank");
         }
     }
+}
+
+void Door::come_back()
+{
+    take_word();
     is_away_ = false;
     // Bells rung while the rank was away are gone with the word.
     driver_->progress();
@@ -74,7 +80,7 @@ void Door::go_away()
         sweep_own();
         bool is_behind = has_unattended_copies(*driver_);
         while (rank.ownership.leave()) {
-            (void)rank.ownership.enter();
+            take_word();
             driver_->progress();
             sweep_own();
             is_behind = has_unattended_copies(*driver_);
