@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/copy_job.hpp"
+#include "platform/atomic.hpp"
 #include "platform/fatal.hpp"
 #include "platform/process.hpp"
 
@@ -78,6 +79,10 @@ void Door::go_away()
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
         ++inside_;  // user callbacks may call MPI, which must not leave in their turn
         sweep_own();
+        // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
+        // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
+        // then looks whether it waits, one sees the other.
+        platform::RealAtomics::fence_full();
         bool is_behind = has_unattended_copies(*driver_);
         while (rank.ownership.leave()) {
             take_word();
