@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/copy_job.hpp"
+#include "platform/atomic.hpp"
 #include "platform/fatal.hpp"
 #include "platform/process.hpp"
 
@@ -16,7 +17,8 @@ constexpr std::int64_t look_ns = 1'000'000'000;
 
 }  // namespace
 
-void Door::come_back()
+/// Gives the word back to its owner, whoever has it now.
+void Door::take_word()
 {
     RankState& rank = driver_->rank();
     while (!rank.ownership.enter(platform::Deadline::after_ns(look_ns))) {
@@ -27,6 +29,11 @@ void Door::come_back()
                                            "look for the first sentence about that rank");
         }
     }
+}
+
+void Door::come_back()
+{
+    take_word();
     is_away_ = false;
     // Bells rung while the rank was away are gone with the word.
     driver_->progress();
@@ -41,8 +48,21 @@ void Door::leave_others()
     if (driver_->worker().has_asked()) {
         driver_->worker().hand_over();
     }
-    if (driver_->rank().copies != nullptr && lock_.has_parker()) {
-        driver_->rank().ownership.nudge();
+    RankState& rank = driver_->rank();
+    if ((rank.copies != nullptr || !rank.fired.is_empty()) && lock_.has_parker()) {
+        rank.ownership.nudge();
+    }
+}
+
+/// Nobody rings for what a rank sends to itself, nor for a step of its own graphs that its own
+/// thread has fired: by the last piece of a copy, say, just before what it waited for was there.
+void Door::sweep_own()
+{
+    const RankState& rank = driver_->rank();
+    while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
+        if (driver_->progress() == 0) {
+            return;
+        }
     }
 }
 
@@ -57,22 +77,26 @@ void Door::go_away()
     }
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
-        if (!rank.loopback.is_empty()) {
-            // Nobody rings for what a rank sends to itself.
-            driver_->progress();
-        }
-        is_away_ = true;
+        ++inside_;  // user callbacks may call MPI, which must not leave in their turn
+        sweep_own();
+        // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
+        // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
+        // then looks whether it waits, one sees the other.
+        platform::RealAtomics::fence_full();
         bool is_behind = has_unattended_copies(*driver_);
         std::int64_t due_ns = rank.due_ns;
         while (rank.ownership.leave()) {
-            (void)rank.ownership.enter();
+            take_word();
             driver_->progress();
+            sweep_own();
             is_behind = has_unattended_copies(*driver_);
             due_ns = rank.due_ns;
         }
         if (due_ns != 0) [[unlikely]] {
             node.watch().wake_at(due_ns);
         }
+        --inside_;
+        is_away_ = true;
         if (is_behind) {
             driver_->worker().leave_behind(rank);
         }

@@ -58,8 +58,10 @@ class Door {
                rank.peers_waiting != nullptr || driver_->worker().has_asked();
     }
 
+    void take_word();
     void come_back();
     void leave_others();
+    void sweep_own();
     void go_away();
 
     RankLock lock_;

@@ -5,15 +5,19 @@
 #include <bit>
 #include <cstdint>
 
+#include "platform/atomic.hpp"
+
 namespace headway::engine {
 
 inline constexpr std::uint32_t ranks_per_node_max = 1024;
 
 /// Ranks of the node as a set that all processes change. All bytes zero: empty. In the node heap.
 ///
-/// add, remove and is_empty are sequentially consistent: who adds itself to one set and then looks
-/// at another meets who does the reverse.
-class RankSet {
+/// add, remove and next are sequentially consistent: who adds to one set and then looks at another
+/// meets who does the reverse. Who finds itself taken out sees what the taker did before.
+/// Models have fewer ranks.
+template <typename Atomics, std::uint32_t ranks_max = ranks_per_node_max>
+class BasicRankSet {
   public:
     void add(std::uint32_t rank) noexcept
     {
@@ -24,8 +28,9 @@ class RankSet {
     /// True for the one caller who took it out.
     bool remove(std::uint32_t rank) noexcept
     {
-        // Relaxed: a hint that saves the exchange.
-        if ((words_[rank / 64].load(std::memory_order_relaxed) & bit(rank)) == 0) {
+        // Saves the exchange. (4) acquire, pairs with (2): who was taken out sees what he was taken
+        // out for.
+        if ((words_[rank / 64].load(std::memory_order_acquire) & bit(rank)) == 0) {
             return false;
         }
         // (2) sequentially consistent, pairs with (1).
@@ -33,7 +38,7 @@ class RankSet {
                0;
     }
 
-    /// Some rank at or after `from` that was in the set when looked at, or ranks_per_node_max.
+    /// Some rank at or after `from` that was in the set when looked at, or ranks_max.
     std::uint32_t next(std::uint32_t from = 0) const noexcept
     {
         for (std::uint32_t word = from / 64; word < word_count; ++word) {
@@ -46,15 +51,17 @@ class RankSet {
                 return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
             }
         }
-        return ranks_per_node_max;
+        return ranks_max;
     }
 
   private:
-    static constexpr std::uint32_t word_count = ranks_per_node_max / 64;
+    static constexpr std::uint32_t word_count = ranks_max / 64;
 
     static std::uint64_t bit(std::uint32_t rank) noexcept { return std::uint64_t{1} << rank % 64; }
 
-    std::atomic<std::uint64_t> words_[word_count] = {};
+    typename Atomics::template Atomic<std::uint64_t> words_[word_count] = {};
 };
+
+using RankSet = BasicRankSet<platform::RealAtomics>;
 
 }  // namespace headway::engine

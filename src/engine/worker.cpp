@@ -182,6 +182,9 @@ bool Worker::help()
 bool Worker::help_wanted()
 {
     RankSet& wanted = node_.directory.wanted;
+    // Work for one may leave others behind, with numbers that this round has passed: those are the
+    // next call's.
+    const bool must_hand_over = std::exchange(must_hand_over_, false);
     bool has_worked = false;
     for (std::uint32_t number = wanted.next(); number != ranks_per_node_max;
          number = wanted.next(number + 1)) {
@@ -191,11 +194,10 @@ bool Worker::help_wanted()
                 work_for(rank);
                 has_worked = true;
             }
-        } else if (must_hand_over_) {
+        } else if (must_hand_over) {
             wake_agent_of(rank);
         }
     }
-    must_hand_over_ = false;
     return has_worked;
 }
 

@@ -43,12 +43,20 @@ inline rl::debug_info info_of(const std::source_location& place)
 }
 
 /// What a model leaves out, to show that it notices: the strength of the code is then needed.
-enum class Weakening { none, no_fence, no_release };
+enum class Weakening {
+    none,
+    no_fence,
+    no_release,
+    no_total_order,  ///< sequentially consistent operations only acquire and release
+    no_acquire,      ///< and those that only acquire are relaxed
+};
 
 template <Weakening weakening>
 constexpr rl::memory_order order_of(std::memory_order order)
 {
     constexpr bool keeps_release = weakening != Weakening::no_release;
+    constexpr bool keeps_acquire = weakening != Weakening::no_acquire;
+    constexpr bool keeps_order = keeps_acquire && weakening != Weakening::no_total_order;
     switch (order) {
         case std::memory_order_relaxed:
             return rl::mo_relaxed;
@@ -57,9 +65,9 @@ constexpr rl::memory_order order_of(std::memory_order order)
         case std::memory_order_acq_rel:
             return keeps_release ? rl::mo_acq_rel : rl::mo_acquire;
         case std::memory_order_seq_cst:
-            return rl::mo_seq_cst;
+            return keeps_order ? rl::mo_seq_cst : rl::mo_acq_rel;
         default:
-            return rl::mo_acquire;
+            return keeps_acquire ? rl::mo_acquire : rl::mo_relaxed;
     }
 }
 
@@ -73,11 +81,13 @@ class ModelAtomic {
 
     T load(std::memory_order order, Place at = Place::current()) const
     {
-        return value_.load(convert(order), info_of(at));
+        const rl::memory_order how = convert(order);
+        return value_.load(how == rl::mo_acq_rel ? rl::mo_acquire : how, info_of(at));
     }
     void store(T value, std::memory_order order, Place at = Place::current())
     {
-        value_.store(value, convert(order), info_of(at));
+        const rl::memory_order how = convert(order);
+        value_.store(value, how == rl::mo_acq_rel ? rl::mo_release : how, info_of(at));
     }
     T exchange(T value, std::memory_order order, Place at = Place::current())
     {

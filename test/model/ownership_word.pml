@@ -4,8 +4,7 @@
  * sender of that message whose store may linger in a store buffer, a ringer with work, a helper
  * that holds the word at any time. Every operation on the word is one step, as in the code.
  *
- *   spin -a ownership_word.pml; gcc -O2 -o pan pan.c; ./pan -m100000     must report no error
- *   the same with spin -DNO_FENCE -a, and with -DCARELESS                must report an error
+ * spin_test.py runs it: as it is it holds, with -DNO_FENCE and with -DCARELESS it does not.
  *
  * A lost wake-up or work left lying ends in the assertion of the monitor.
  */

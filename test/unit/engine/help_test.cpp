@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/element.hpp"
+#include "engine/door.hpp"
 #include "in_process_node.hpp"
 
 namespace headway::engine {
@@ -230,6 +231,87 @@ TEST(Help, CopiesThatNobodyDoesAreFoundAgain)
     EXPECT_TRUE(two->word.is_complete());
     EXPECT_EQ(first, sent);
     EXPECT_EQ(second, sent);
+}
+
+TEST(Help, ARankLeavesNoStepOfItsOwnGraphsBehind)
+{
+    // Rank 1 copies what arrives until nothing is left of it, and leaves before it sweeps again.
+    InProcessNode node(2);
+    const auto sent = pattern(message_bytes);
+    std::vector<std::byte> passed(message_bytes);
+    std::vector<std::byte> got(message_bytes);
+    Graph there_and_back;
+    there_and_back.send(1, 1, {Space::send, 0, 1});
+    there_and_back.receive(1, 2, {Space::receive, 0, 1});
+    Graph pass_on;
+    const auto arrival = pass_on.receive(0, 1, {Space::receive, 0, 1});
+    pass_on.order(arrival, pass_on.send(0, 2, {Space::receive, 0, 1}));
+    GraphArguments arguments;
+    arguments.send = sent.data();
+    arguments.receive = got.data();
+    arguments.count = 1;
+    arguments.element_bytes = message_bytes;
+    Op* back = start_graph(node.driver(0), *store_graph(node.driver(0).allocator(), there_and_back),
+                           node.world(0), arguments);
+    Door door;
+    door.open(node.driver(1));
+    door.enter();
+    arguments.send = nullptr;
+    arguments.receive = passed.data();
+    (void)start_graph(node.driver(1), *store_graph(node.driver(1).allocator(), pass_on),
+                      node.world(1), arguments);
+    (void)node.driver(1).rank().ownership.answer_bell();
+    node.driver(1).progress();
+    EXPECT_EQ(copy_some(node.driver(1), UINT64_MAX), message_bytes);
+    EXPECT_FALSE(node.driver(1).rank().fired.is_empty());
+    door.leave();
+    node.settle(1);
+    EXPECT_TRUE(back->word.is_complete());
+    EXPECT_EQ(got, sent);
+}
+
+TEST(Help, WhomAHelperLeavesBehindInPassingIsNotForgotten)
+{
+    // A helper in reach of the last rank alone: its work asks for more ranks than it remembers.
+    constexpr std::uint32_t far = 10;
+    InProcessNode node(far + 2, {}, Distance::apart);
+    RankState& near = node.driver(far).rank();
+    near.process = node.node().own_process;
+    Graph graph;
+    const auto arrival = graph.receive(far + 1, 1, {Space::scratch, 0, 1});
+    graph.scratch_blocks = 1;
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        graph.order(arrival, graph.send(rank, 2, {Space::scratch, 0, 1}));
+    }
+    GraphArguments arguments;
+    arguments.count = 1;
+    arguments.element_bytes = 4;
+    (void)start_graph(node.driver(far), *store_graph(node.driver(far).allocator(), graph),
+                      node.world(far), arguments);
+    Graph other;
+    other.send(far, 1, {Space::send, 0, 1});
+    const std::uint32_t two = 2;
+    arguments.send = &two;
+    (void)start_graph(node.driver(far + 1), *store_graph(node.driver(far + 1).allocator(), other),
+                      node.world(far + 1), arguments);
+    Directory& directory = node.node().directory;
+    for (std::uint32_t rank = 0; rank <= far; ++rank) {
+        (void)node.driver(rank).rank().ownership.leave();
+    }
+    directory.wanted.add(far);
+    std::vector<sync::OwnershipWord*> beds;
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        beds.push_back(&directory.processes[rank].agent_bed);
+        EXPECT_TRUE(beds.back()->enter());
+        EXPECT_TRUE(beds.back()->prepare_park());
+    }
+    Worker& helper = node.driver(far + 1).worker();
+    while (helper.help()) {
+    }
+    for (std::uint32_t rank = 0; rank < far; ++rank) {
+        EXPECT_TRUE(directory.wanted.remove(rank)) << rank;
+        EXPECT_TRUE(beds[rank]->is_rung()) << "nobody woke the agent of rank " << rank;
+    }
 }
 
 }  // namespace
