@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <thread>
+
+#include "platform/thread.hpp"
 
 namespace headway::engine {
 
@@ -44,7 +45,7 @@ class Agent {
     // Written by stop(), read by the thread.
     std::atomic<bool> must_end_{false};
     std::mutex starting_;
-    std::thread thread_;
+    platform::Thread thread_;
 };
 
 }  // namespace headway::engine

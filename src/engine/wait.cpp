@@ -7,6 +7,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
+#include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 
@@ -310,6 +311,8 @@ bool sweep(Driver& driver, Condition condition)
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
 {
     const Waiting waiting(driver.rank());
+    const WaitNote note(ops);
+    const platform::Waiting reported(note);
     std::optional<Bedding> bedding;
     Famine famine;
     while (!sweep(driver, condition)) {
