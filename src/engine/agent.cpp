@@ -67,6 +67,7 @@ void Agent::run()
         if (sweep_wanted(worker)) {
             continue;
         }
+        platform::scheduling_point();
         if (polls) {
             platform::yield_core();
         } else if (bed.prepare_park()) {

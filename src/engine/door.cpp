@@ -64,12 +64,14 @@ void Door::go_away()
         is_away_ = true;
         bool is_behind = has_unattended_copies(*driver_);
         std::int64_t due_ns = rank.due_ns;
+        platform::scheduling_point();
         while (rank.ownership.leave()) {
             (void)rank.ownership.enter();
             driver_->progress();
             is_behind = has_unattended_copies(*driver_);
             due_ns = rank.due_ns;
         }
+        platform::scheduling_point();
         if (due_ns != 0) [[unlikely]] {
             node.watch().wake_at(due_ns);
         }

@@ -206,6 +206,7 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
         return;
     }
     lock.set_parker(true);
+    platform::scheduling_point();
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
         const Idle idle(driver);
