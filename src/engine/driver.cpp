@@ -197,8 +197,7 @@ base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
     if (node_.schedule.withholds()) {
         const std::int64_t due_ns =
             node_.schedule.due_ns(platform::monotonic_ns(), rank_.rank, peer, slot.order);
-        status =
-            transport::delay::post(*slot.lane, due_ns, kind, header, payload, payload_bytes);
+        status = transport::delay::post(*slot.lane, due_ns, kind, header, payload, payload_bytes);
         if (status == base::Status::done) {
             transport::delay::Schedule::note_posted(slot.order, due_ns);
         }

@@ -10,7 +10,8 @@ constexpr int ops_named_max = 4;
 
 std::string describe_name(std::int32_t number, const char* what)
 {
-    return number < 0 ? std::string("any ") + what : std::string(what) + " " + std::to_string(number);
+    return number < 0 ? std::string("any ") + what
+                      : std::string(what) + " " + std::to_string(number);
 }
 
 std::string describe(const Op& op)

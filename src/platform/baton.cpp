@@ -241,16 +241,17 @@ const WaitNote* Baton::exchange_note(const WaitNote* note) noexcept
 
 void Baton::report_standstill() noexcept
 {
-    std::string sentence = "the simulated job has come to a standstill after " +
-                           std::to_string(steps_) + " steps: ";
+    std::string sentence =
+        "the simulated job has come to a standstill after " + std::to_string(steps_) + " steps: ";
     // The first seat only waits for the others.
     for (std::size_t i = 1; i < seats_.size(); ++i) {
         const Seat& seat = *seats_[i];
         // Relaxed: nobody else runs.
         const bool has_left = seat.has_left.load(std::memory_order_relaxed) != 0;
-        sentence += seat.name + (has_left               ? " has ended"
-                                 : seat.note != nullptr ? " waits for " + seat.note->text(*seat.note)
-                                                        : " sleeps");
+        sentence +=
+            seat.name + (has_left               ? " has ended"
+                         : seat.note != nullptr ? " waits for " + seat.note->text(*seat.note)
+                                                : " sleeps");
         sentence += i + 1 < seats_.size() ? ", " : "";
     }
     fatal(-1, sentence + "; HEADWAY_SIM=" + std::to_string(seed_) + " repeats it");
