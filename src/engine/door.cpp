@@ -61,7 +61,6 @@ void Door::go_away()
             // Nobody rings for what a rank sends to itself.
             driver_->progress();
         }
-        is_away_ = true;
         bool is_behind = has_unattended_copies(*driver_);
         std::int64_t due_ns = rank.due_ns;
         platform::scheduling_point();
@@ -71,6 +70,7 @@ void Door::go_away()
             is_behind = has_unattended_copies(*driver_);
             due_ns = rank.due_ns;
         }
+        is_away_ = true;
         platform::scheduling_point();
         if (due_ns != 0) [[unlikely]] {
             node.watch().wake_at(due_ns);
