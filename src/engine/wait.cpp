@@ -313,7 +313,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
 {
     const Waiting waiting(driver.rank());
     const WaitNote note(ops);
-    const platform::Waiting reported(note);
+    const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
     while (!sweep(driver, condition)) {

@@ -72,22 +72,22 @@ inline void scheduling_point() noexcept
 }
 
 /// While it lives, a report says of the calling thread that it waits for this.
-class Waiting {
+class NotedWait {
   public:
-    explicit Waiting(const WaitNote& note) noexcept
+    explicit NotedWait(const WaitNote& note) noexcept
     {
         if (own_scheduler != nullptr) [[unlikely]] {
             before_ = own_scheduler->exchange_note(&note);
         }
     }
-    ~Waiting()
+    ~NotedWait()
     {
         if (own_scheduler != nullptr) [[unlikely]] {
             (void)own_scheduler->exchange_note(before_);
         }
     }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
+    NotedWait(const NotedWait&) = delete;
+    NotedWait& operator=(const NotedWait&) = delete;
 
   private:
     const WaitNote* before_ = nullptr;

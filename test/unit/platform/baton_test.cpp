@@ -172,7 +172,7 @@ void stand_still()
     (void)thread.start([&] {
         own_scheduler->name_seat("rank 0");
         const Note note;
-        const Waiting waiting(note);
+        const NotedWait noted(note);
         for (;;) {
             (void)futex_wait(word, 0, Deadline::never());
         }
