@@ -129,7 +129,7 @@ void report_simulation(const platform::Baton& baton, int ranks, int failed)
                   "schedule %016llx%s\n",
                   static_cast<unsigned long long>(baton.seed()), ranks,
                   static_cast<unsigned long long>(baton.steps()),
-                  static_cast<long long>(baton.now_ns()),
+                  static_cast<long long>(baton.elapsed_ns()),
                   static_cast<unsigned long long>(baton.digest()),
                   failed == 0 ? "" : "; it failed, and the same seed repeats it");
     platform::write_error(line);

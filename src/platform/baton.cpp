@@ -14,8 +14,6 @@ namespace headway::platform {
 namespace {
 
 constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
-/// Where virtual time begins: not at 0, which stands for "no moment" in many places.
-constexpr std::int64_t first_ns = 1'000'000'000;
 /// The most that a step takes, and what giving the core away takes.
 constexpr std::uint64_t step_ns_max = 100;
 constexpr std::uint64_t yield_ns_max = 400;

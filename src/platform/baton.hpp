@@ -39,12 +39,17 @@ class Baton final : public Scheduler {
     const WaitNote* exchange_note(const WaitNote* note) noexcept override;
 
     std::uint64_t seed() const noexcept { return seed_; }
+    /// Virtual time since it was made.
+    std::int64_t elapsed_ns() const noexcept { return now_ns_ - first_ns; }
     /// Scheduling points so far.
     std::uint64_t steps() const noexcept { return steps_; }
     /// A number that two runs share if the same threads got the baton at the same moments.
     std::uint64_t digest() const noexcept { return digest_; }
 
   private:
+    /// When virtual time begins: not at 0, which stands for "no moment" in many places.
+    static constexpr std::int64_t first_ns = 1'000'000'000;
+
     std::uint64_t draw() noexcept;
     bool is_ready(const Seat& seat) const noexcept;
     Seat& pick(const Seat* except = nullptr) noexcept;
