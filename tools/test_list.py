@@ -11,7 +11,7 @@ from tools import mpi_tests, tree
 from tools.test_case import PATIENCE, SANITIZER_OPTIONS, Test
 
 # Folders of test/ whose Python files start programs of the stage.
-STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo", "programs", "trace")
+STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo", "programs", "trace", "sim")
 
 
 def from_ctest(preset: str) -> list[Test]:

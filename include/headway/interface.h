@@ -47,6 +47,9 @@ struct headway_interface_1 {
      * Runs `body(argument)` in `ranks` threads of this process, each a rank of one job of its own;
      * every body calls MPI_Init and MPI_Finalize itself, all or none do. Returns the number of
      * bodies that did not return 0. The process must not be an MPI rank itself.
+     * With HEADWAY_SIM=SEED the threads run one at a time, in virtual time, in an order that
+     * follows from the seed: a body that waits for another without MPI, but for a call of
+     * open_operations or MPI_Wtime, waits for ever.
      */
     int (*run_team)(int ranks, int (*body)(void*), void* argument);
 

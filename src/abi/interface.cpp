@@ -3,6 +3,7 @@
 
 #include "object/rank_access.hpp"
 #include "object/startup.hpp"
+#include "platform/scheduler.hpp"
 
 namespace headway::abi {
 namespace {
@@ -54,6 +55,7 @@ int read_progress(headway_progress* progress)
 
 std::int64_t open_operations()
 {
+    platform::scheduling_point();
     object::RankAccess* access = object::current_rank();
     if (access == nullptr || access->phase != object::Phase::running) {
         return -1;

@@ -8,6 +8,7 @@
 #include "abi/call.hpp"
 #include "abi/check.hpp"
 #include "object/status.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::abi::call {
 
@@ -127,21 +128,17 @@ MPI_Win Win_fromint(int win)
     return from_integer<MPI_Win>(win);
 }
 
-namespace {
-
 // Monotonic, so that an interval is right even while somebody sets the clock.
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
-
 double Wtime()
 {
-    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+    platform::scheduling_point();  // a rank may look at the clock until it is late enough
+    return std::chrono::duration<double>(std::chrono::nanoseconds(platform::monotonic_ns()))
+        .count();
 }
 
 double Wtick()
 {
-    return std::chrono::duration<double>(Clock::duration{1}).count();
+    return std::chrono::duration<double>(std::chrono::nanoseconds(1)).count();
 }
 
 // Addresses wrap as unsigned numbers do; the sum of pointers seen as signed ones may overflow.

@@ -106,6 +106,7 @@ void Agent::work_and_sleep(Worker& worker)
         }
         return;
     }
+    platform::scheduling_point();
     sync::OwnershipWord& bed = node_.own_entry().agent_bed;
     if (bed.prepare_park()) {
         if (!sweep_wanted(worker) && !must_end()) {

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <thread>
+
+#include "platform/thread.hpp"
 
 #include "platform/cpu.hpp"
 
@@ -83,7 +84,7 @@ class Agent {
     // 1: the thread is to end; a futex for its naps. Written by stop(), read by the thread.
     std::atomic<std::uint32_t> must_end_{0};
     std::mutex starting_;
-    std::thread thread_;
+    platform::Thread thread_;
     Pace pace_;  // the thread's own
 };
 

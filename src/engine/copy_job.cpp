@@ -134,7 +134,14 @@ void prune(Worker& worker, CopyJob** list, CopyJob* CopyJob::* next)
     }
 }
 
-CopyJob* next_job(Driver& driver)
+/// Whether the receiver of a message that the driver's rank sends will not copy, by its looks.
+bool is_receiver_away(const CopyJob& job)
+{
+    // Relaxed: a hint.
+    return job.receiver->waiting_threads.load(std::memory_order_relaxed) == 0;
+}
+
+CopyJob* next_job(Driver& driver, bool may_help = true)
 {
     RankState& rank = driver.rank();
     if (!rank.invitations.is_empty()) {
@@ -148,7 +155,7 @@ CopyJob* next_job(Driver& driver)
     }
     prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
     for (CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
-        if (is_ours_to_copy(driver.worker(), *job)) {
+        if ((may_help || !is_receiver_away(*job)) && is_ours_to_copy(driver.worker(), *job)) {
             return job;
         }
     }
@@ -199,9 +206,9 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
     return copied;
 }
 
-bool copy_next(Driver& driver)
+bool copy_next(Driver& driver, bool may_help)
 {
-    CopyJob* const job = next_job(driver);
+    CopyJob* const job = next_job(driver, may_help);
     return job != nullptr && copy_piece(driver.worker(), job, large_piece(*job)) != 0;
 }
 
@@ -236,8 +243,7 @@ bool has_unattended_copies(Driver& driver)
         }
     }
     for (const CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
-        // Relaxed: as above.
-        if (job->receiver->waiting_threads.load(std::memory_order_relaxed) == 0) {
+        if (is_receiver_away(*job)) {
             return true;
         }
     }

@@ -58,8 +58,9 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
 /// into the system costs as much as 16 KiB more in it. Requires: a thread of the rank.
 std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max);
 
-/// Copies the next piece, as copy_some() would; false if there is none.
-bool copy_next(Driver& driver);
+/// Copies the next piece, as copy_some() would; false if there is none. Unless `may_help`, what the
+/// rank sends to a receiver who is away is left: he may be back at once.
+bool copy_next(Driver& driver, bool may_help);
 
 /// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is
 /// none that this process can copy. For who copies without the word in hand.

@@ -77,7 +77,6 @@ void Door::go_away()
     }
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
-        ++inside_;  // user callbacks may call MPI, which must not leave in their turn
         sweep_own();
         // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
         // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
@@ -85,6 +84,7 @@ void Door::go_away()
         platform::RealAtomics::fence_full();
         bool is_behind = has_unattended_copies(*driver_);
         std::int64_t due_ns = rank.due_ns;
+        platform::scheduling_point();
         while (rank.ownership.leave()) {
             take_word();
             driver_->progress();
@@ -92,11 +92,11 @@ void Door::go_away()
             is_behind = has_unattended_copies(*driver_);
             due_ns = rank.due_ns;
         }
+        is_away_ = true;
+        platform::scheduling_point();
         if (due_ns != 0) [[unlikely]] {
             node.watch().wake_at(due_ns);
         }
-        --inside_;
-        is_away_ = true;
         if (is_behind) {
             driver_->worker().leave_behind(rank);
         }

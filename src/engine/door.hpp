@@ -40,11 +40,15 @@ class Door {
 
     void leave()
     {
-        --inside_;
-        if (inside_ != 0) [[unlikely]] {
+        if (inside_ != 1) [[unlikely]] {
+            --inside_;
             leave_others();
-        } else if (driver_ != nullptr && leaves_work()) [[unlikely]] {
-            go_away();
+        } else {
+            // Still inside: user functions may run on the way out, and call MPI.
+            if (driver_ != nullptr && leaves_work()) [[unlikely]] {
+                go_away();
+            }
+            inside_ = 0;
         }
         lock_.unlock();
     }

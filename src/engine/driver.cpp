@@ -104,12 +104,28 @@ int Driver::take_due_frames()
     return taken;
 }
 
+/// Of a job that is not plain.
+int Driver::take_other_frames()
+{
+    platform::scheduling_point();
+    if (node_.schedule.withholds()) {
+        return take_due_frames();
+    }
+    transport::Frame frame;
+    int taken = 0;
+    while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
+        take_inbound(frame);
+        ++taken;
+    }
+    return taken;
+}
+
 int Driver::take_frames()
 {
     transport::Frame frame;
     int taken = 0;
-    if (node_.delay_ns != 0) [[unlikely]] {
-        taken = take_due_frames();
+    if (!node_.is_plain) [[unlikely]] {
+        taken = take_other_frames();
     } else {
         while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
             take_inbound(frame);
@@ -170,6 +186,28 @@ base::Status Driver::post_observed(std::uint32_t peer, transport::FrameKind kind
     return status;
 }
 
+/// In a job that is not plain.
+base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
+                                  const transport::FrameHeader& header, const void* payload,
+                                  std::size_t payload_bytes)
+{
+    PeerSlot& slot = rank_.peers[peer];
+    platform::scheduling_point();
+    base::Status status = base::Status::done;
+    if (node_.schedule.withholds()) {
+        const std::int64_t due_ns =
+            node_.schedule.due_ns(platform::monotonic_ns(), rank_.rank, peer, slot.order);
+        status = transport::delay::post(*slot.lane, due_ns, kind, header, payload, payload_bytes);
+        if (status == base::Status::done) {
+            transport::delay::Schedule::note_posted(slot.order, due_ns);
+        }
+    } else {
+        status = slot.lane->post(kind, header, payload, payload_bytes);
+    }
+    platform::scheduling_point();
+    return status;
+}
+
 inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
                                      const transport::FrameHeader& header, const void* payload,
                                      std::size_t payload_bytes)
@@ -188,11 +226,9 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
         rank_.lacks_memory = true;
         return base::Status::retry_no_memory;
     }
-    const base::Status status =
-        node_.delay_ns == 0
-            ? slot.lane->post(kind, header, payload, payload_bytes)
-            : transport::delay::post(*slot.lane, platform::monotonic_ns() + node_.delay_ns, kind,
-                                     header, payload, payload_bytes);
+    const base::Status status = node_.is_plain
+                                    ? slot.lane->post(kind, header, payload, payload_bytes)
+                                    : post_to_lane(peer, kind, header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
         if (needs_receiver(kind, header)) {
             worker_.ring(node_.rank_state(peer));

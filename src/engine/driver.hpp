@@ -150,10 +150,14 @@ class Driver {
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
+    base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,
+                              const transport::FrameHeader& header, const void* payload,
+                              std::size_t payload_bytes);
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
     int take_frames();
+    int take_other_frames();
     int take_due_frames();
     void take_inbound(const transport::Frame& frame);
     int post_waiting();

@@ -17,9 +17,10 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
       own_process(process),
       knobs(settings),
       peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off),
-      delay_ns(node_directory.delay_ns)
+      schedule(node_directory.schedule),
+      is_plain(!schedule.withholds() && settings.sim == 0)
 {
-    if (delay_ns != 0) {
+    if (schedule.withholds()) {
         knobs.eager_limit =
             std::min<std::uint64_t>(knobs.eager_limit, transport::delay::payload_bytes_max);
     }

@@ -75,7 +75,9 @@ class Node {
     std::uint32_t own_process;
     config::Knobs knobs;
     transport::PeerMemory peer_memory;
-    const std::int64_t delay_ns;     ///< of all frames between ranks: Directory::delay_ns
+    const transport::delay::Schedule schedule;  ///< of the directory
+    /// Frames are seen at once, and this is no simulated team: what nearly every job is.
+    const bool is_plain;
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer
 

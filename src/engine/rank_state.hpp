@@ -12,6 +12,7 @@
 #include "engine/rank_set.hpp"
 #include "observe/ring.hpp"
 #include "sync/ownership_word.hpp"
+#include "transport/delay/schedule.hpp"
 #include "transport/self/loopback.hpp"
 #include "transport/shm/endpoint.hpp"
 
@@ -23,6 +24,7 @@ struct PeerSlot {
     OpList waiting;                        ///< frames that found no room, in order
     PeerSlot* next_waiting = nullptr;  ///< in RankState::peers_waiting while `waiting` is not empty
     std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
+    transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld
 };
 
 /// Counts of one rank, for tests and reports. Written by the executor, read by anyone, relaxed.
@@ -131,8 +133,8 @@ struct Directory {
     // Written by the creator before the heap is ready, so that all ranks agree.
     bool is_observed = false;  ///< events are counted
     bool is_traced = false;    ///< and recorded
-    // Of all frames between ranks, 0 for none. Written by the creator before the heap is ready.
-    std::int64_t delay_ns = 0;
+    // When frames between ranks may be seen. Written by the creator before the heap is ready.
+    transport::delay::Schedule schedule;
     // Who writes the trace has set it: one writes, whatever happens.
     std::atomic<bool> is_trace_taken{false};
 };

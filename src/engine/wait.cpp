@@ -7,6 +7,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
+#include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 
@@ -16,6 +17,11 @@ namespace {
 
 /// Sweeps between two looks at the clock.
 constexpr unsigned sweeps_a_look = 32;
+
+/// Sweeps for nothing before a thread with a core of its own works for others, half a microsecond:
+/// a peer that is away between two calls comes back and copies its message itself, while this rank
+/// copies its own. Work for it would do one after the other.
+constexpr unsigned sweeps_before_help = 6;
 
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
 /// a core, else it gives its core away at once, a bounded number of times.
@@ -27,6 +33,8 @@ class Patience {
           spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
     {
     }
+
+    bool spins() const noexcept { return may_spin_; }
 
     /// True while the caller should sweep again; gives the core away where that is due.
     bool goes_on()
@@ -162,14 +170,14 @@ class Waiting {
 };
 
 /// What a waiting thread does: sweeps, copies a piece of its rank's long messages, and where there
-/// is neither, works for ranks that compute. The number of events.
-int work_once(Driver& driver)
+/// is neither, works for ranks that compute, if it may. The number of events.
+int work_once(Driver& driver, bool may_help = true)
 {
     int events = driver.progress();
-    if (copy_next(driver)) {
+    if (copy_next(driver, may_help)) {
         ++events;
     }
-    if (events == 0 && driver.worker().help()) {
+    if (events == 0 && may_help && driver.worker().help()) {
         ++events;
     }
     return events;
@@ -205,6 +213,7 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
         return;
     }
     lock.set_parker(true);
+    platform::scheduling_point();
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
         const Idle idle(driver);
@@ -286,8 +295,12 @@ bool sweep(Driver& driver, Condition condition)
 {
     RankLock& lock = driver.lock();
     Patience patience(driver);
+    unsigned idle_sweeps = 0;
     do {
-        if (work_once(driver) != 0) {
+        const bool may_help = idle_sweeps >= sweeps_before_help || !patience.spins();
+        ++idle_sweeps;
+        if (work_once(driver, may_help) != 0) {
+            idle_sweeps = 0;
             patience = Patience(driver);
             if (lock.has_sleepers()) {
                 lock.wake_sleepers();
@@ -310,6 +323,8 @@ bool sweep(Driver& driver, Condition condition)
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
 {
     const Waiting waiting(driver.rank());
+    const WaitNote note(ops);
+    const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
     while (!sweep(driver, condition)) {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
+#include "platform/thread.hpp"
 #include "platform/timer.hpp"
 
 namespace headway::engine {
@@ -42,7 +42,7 @@ class Watch {
     std::int64_t next_ns_ = never_ns;  ///< what the timer is set to
     bool is_refused_ = false;
     std::atomic<bool> must_end_{false};  // written by stop(), read by the thread
-    std::thread thread_;
+    platform::Thread thread_;
 };
 
 }  // namespace headway::engine

@@ -8,6 +8,7 @@
 #include "engine/driver.hpp"
 #include "engine/joint.hpp"
 #include "engine/observation.hpp"
+#include "platform/scheduler.hpp"
 
 namespace headway::engine {
 
@@ -80,6 +81,7 @@ void Worker::ring(RankState& rank)
 
 void Worker::remember(RankState& rank)
 {
+    platform::scheduling_point();
     if (asked_count_ < asked_max) {
         asked_[asked_count_++] = &rank;
     } else {
@@ -120,6 +122,7 @@ void Worker::work_for(RankState& rank)
         CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
         const std::int64_t due_ns = rank.due_ns;
         holding_ = held_before;
+        platform::scheduling_point();
         again = rank.ownership.release_hold();
         if (due_ns != 0) [[unlikely]] {
             see_to(rank, due_ns);
@@ -218,6 +221,7 @@ void Worker::hand_over()
         const std::uint32_t sleeper = directory.idle.next();
         // Who takes a sleeper out of the set has woken it: it will look at those who are wanted.
         if (sleeper != ranks_per_node_max && directory.idle.remove(sleeper)) {
+            platform::scheduling_point();
             node_.rank_state(sleeper).ownership.nudge();
         } else {
             wake_agent_of(node_.rank_state(number));

@@ -200,7 +200,11 @@ base::Outcome Process::create_heap()
     }
     directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
     directory->rank_count = static_cast<std::uint32_t>(rank_count());
-    directory->delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
+    directory->schedule.delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
+    if (knobs_.sim != 0) {
+        directory->schedule.jitter_ns = static_cast<std::int64_t>(knobs_.sim_delay_us) * 1000;
+        directory->schedule.seed = knobs_.sim;
+    }
     directory->is_traced = prepare_trace(knobs_);
     directory->is_observed = directory->is_traced || knobs_.stats != 0;
     heap.value()->set_root(directory_root, directory);
@@ -340,8 +344,9 @@ base::Outcome Process::meet_all()
         const engine::ProcessEntry& other = directory.processes[process];
         node_->peer_memory.introduce(process, {other.process_id, other.token_address, other.token});
     }
-    const std::uint32_t cpus = count_cpus(directory);
-    node_->is_oversubscribed = directory.rank_count > cpus;
+    // A simulation is the same on every machine: it has one core.
+    const std::uint32_t cpus = knobs_.sim != 0 ? 1 : count_cpus(directory);
+    node_->is_oversubscribed = knobs_.sim != 0 || directory.rank_count > cpus;
     node_->has_idle_cores = directory.rank_count < cpus;
     return base::Done{};
 }

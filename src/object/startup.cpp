@@ -2,8 +2,9 @@
 #include "object/startup.hpp"
 
 #include <atomic>
+#include <cstdio>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "boot/single.hpp"
@@ -12,10 +13,12 @@
 #include "object/collective.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
+#include "platform/baton.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
 #include "platform/fork.hpp"
 #include "platform/process.hpp"
+#include "platform/thread.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -34,6 +37,7 @@ std::atomic<bool> is_forked_child{false};
 void leave_job_to_parent()
 {
     platform::set_current_rank(nullptr);
+    platform::own_scheduler = nullptr;
     platform::set_only_rank(nullptr);
     own_process.store(nullptr, std::memory_order_relaxed);
     is_forked_child.store(true, std::memory_order_relaxed);
@@ -70,6 +74,12 @@ Process& open_process()
     auto process = Process::open(std::move(boot.value()), 1);
     if (!process) {
         refuse_start(process.sentence(), index);
+    }
+    if (process.value()->knobs().sim != 0) {
+        refuse_start(
+            "HEADWAY_SIM simulates teams, whose ranks are threads of one program; unset it for a "
+            "job of processes",
+            index);
     }
     Process* made = process.value().release();
     // (1) release, pairs with (2).
@@ -110,6 +120,51 @@ void wait_for_everyone(Rank& rank)
     engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
 }
 
+/// What a simulation was, in a line that is the same whenever it is repeated.
+void report_simulation(const platform::Baton& baton, int ranks, int failed)
+{
+    char line[240];
+    std::snprintf(line, sizeof line,
+                  "headway: simulation HEADWAY_SIM=%llu of %d ranks: %llu steps, %lld ns, "
+                  "schedule %016llx%s\n",
+                  static_cast<unsigned long long>(baton.seed()), ranks,
+                  static_cast<unsigned long long>(baton.steps()),
+                  static_cast<long long>(baton.elapsed_ns()),
+                  static_cast<unsigned long long>(baton.digest()),
+                  failed == 0 ? "" : "; it failed, and the same seed repeats it");
+    platform::write_error(line);
+}
+
+/// Each rank's thread; the number of bodies that did not return 0.
+int run_ranks(Process& process, int (*body)(void*), void* argument)
+{
+    const auto ranks = static_cast<std::size_t>(process.ranks_here());
+    std::atomic<int> failed{0};
+    std::vector<platform::Thread> threads(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+        const bool has_started = threads[i].start([&, i] {
+            if (platform::own_scheduler != nullptr) {
+                platform::own_scheduler->name_seat(("rank " + std::to_string(i)).c_str());
+            }
+            platform::set_current_rank(
+                static_cast<RankAccess*>(&process.rank(static_cast<int>(i))));
+            if (body(argument) != 0) {
+                // Relaxed: read after the threads have been joined.
+                failed.fetch_add(1, std::memory_order_relaxed);
+            }
+            platform::set_current_rank(nullptr);
+        });
+        if (!has_started) {
+            refuse_start("the system gives no thread; raise the limit (ulimit -u)",
+                         static_cast<int>(i));
+        }
+    }
+    for (platform::Thread& thread : threads) {
+        thread.join();
+    }
+    return failed.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void initialize(int thread_level)
@@ -143,32 +198,26 @@ void finalize(Rank& rank)
 
 int run_team(int ranks, int (*body)(void*), void* argument)
 {
+    std::unique_ptr<platform::Baton> baton;  // outlives the process, whose agent takes part
     auto opened = Process::open(boot::open_single(), ranks);
     if (!opened) {
         refuse_start(opened.sentence(), -1);
     }
     Process& process = *opened.value();
+    if (const std::uint64_t seed = process.knobs().sim; seed != 0) {
+        baton = std::make_unique<platform::Baton>(seed);
+    }
     if (const auto joined = process.join_node(); !joined) {
         refuse_start(joined.sentence(), -1);
     }
     guard_against_forks();
-    std::atomic<int> failed{0};
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(ranks));
-    for (int i = 0; i < ranks; ++i) {
-        threads.emplace_back([&, i] {
-            platform::set_current_rank(static_cast<RankAccess*>(&process.rank(i)));
-            if (body(argument) != 0) {
-                // Relaxed: read after the threads have been joined.
-                failed.fetch_add(1, std::memory_order_relaxed);
-            }
-            platform::set_current_rank(nullptr);
-        });
+    const bool stats = process.knobs().stats != 0;
+    const int failed = run_ranks(process, body, argument);
+    opened.value().reset();
+    if (baton != nullptr && (stats || failed != 0)) {
+        report_simulation(*baton, ranks, failed);
     }
-    for (std::thread& thread : threads) {
-        thread.join();
-    }
-    return failed.load(std::memory_order_relaxed);
+    return failed;
 }
 
 RankAccess* current_rank() noexcept

@@ -15,7 +15,8 @@ void initialize(int thread_level);
 void finalize(Rank& rank);
 
 /// Runs `body` in `ranks` threads, each a rank of one job inside this process, and returns the
-/// number of bodies that did not return 0. Each body calls MPI_Init and MPI_Finalize itself.
+/// number of bodies that did not return 0. Each body calls MPI_Init and MPI_Finalize itself. A
+/// simulation (knob `sim`) ends the program where all threads wait for each other.
 /// Requires: this process is no rank. A body that never calls MPI_Init is allowed, if all do so.
 int run_team(int ranks, int (*body)(void*), void* argument);
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/scheduler.hpp"
+
 namespace headway::platform {
 
 /// Granule that keeps two writers apart.
@@ -25,12 +27,20 @@ inline void cpu_relax() noexcept
 /// Gives the core to another runnable thread, if there is one.
 inline void yield_core() noexcept
 {
+    if (own_scheduler != nullptr) [[unlikely]] {
+        own_scheduler->yield();
+        return;
+    }
     ::sched_yield();
 }
 
-/// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, one for all processes of a node.
+/// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, one for all processes of a node. In
+/// a simulated team its virtual time, which reading does not move.
 inline std::int64_t monotonic_ns() noexcept
 {
+    if (own_scheduler != nullptr) [[unlikely]] {
+        return own_scheduler->now_ns();
+    }
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;

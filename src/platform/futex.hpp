@@ -40,21 +40,15 @@ class Deadline {
     std::int64_t ns_;
 };
 
-/// How a futex sleep ended. `awake` includes wake-ups without a cause: callers test their word
-/// again.
-enum class [[nodiscard]] FutexWait : std::uint8_t { awake, value_differed, timed_out };
-
-/// Sleeps while `word` holds `expected`, until a wake or `deadline`. Signals do not end the sleep.
-/// The word may lie in memory shared with other processes (never FUTEX_PRIVATE_FLAG).
-/// Thread rule: any thread.
-inline FutexWait futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                            Deadline deadline) noexcept
+/// futex_wait() of the system, whoever schedules the calling thread.
+inline FutexWait system_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                             std::int64_t deadline_ns) noexcept
 {
     static_assert(sizeof(word) == sizeof(std::uint32_t));
     timespec moment{};
     timespec* limit = nullptr;
-    if (!deadline.is_never()) {
-        const std::int64_t ns = deadline.ns() > 0 ? deadline.ns() : 0;
+    if (deadline_ns != Deadline::never().ns()) {
+        const std::int64_t ns = deadline_ns > 0 ? deadline_ns : 0;
         moment.tv_sec = ns / 1'000'000'000;
         moment.tv_nsec = ns % 1'000'000'000;
         limit = &moment;
@@ -77,10 +71,32 @@ inline FutexWait futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_
     }
 }
 
+/// futex_wake() of the system.
+inline void system_wake(const std::atomic<std::uint32_t>& word, int count) noexcept
+{
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, count, nullptr, nullptr, 0);
+}
+
+/// Sleeps while `word` holds `expected`, until a wake or `deadline`. Signals do not end the sleep.
+/// The word may lie in memory shared with other processes (never FUTEX_PRIVATE_FLAG).
+/// Thread rule: any thread.
+inline FutexWait futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                            Deadline deadline) noexcept
+{
+    if (own_scheduler != nullptr) [[unlikely]] {
+        return own_scheduler->wait(word, expected, deadline.ns());
+    }
+    return system_wait(word, expected, deadline.ns());
+}
+
 /// Wakes up to `count` sleepers on `word`, in whatever process they are.
 inline void futex_wake(const std::atomic<std::uint32_t>& word, int count = INT_MAX) noexcept
 {
-    ::syscall(SYS_futex, &word, FUTEX_WAKE, count, nullptr, nullptr, 0);
+    if (own_scheduler != nullptr) [[unlikely]] {
+        own_scheduler->wake(word, count);
+        return;
+    }
+    system_wake(word, count);
 }
 
 }  // namespace headway::platform

@@ -9,6 +9,9 @@ namespace headway::platform {
 void name_thread(const char* name) noexcept
 {
     ::pthread_setname_np(::pthread_self(), name);
+    if (own_scheduler != nullptr) {
+        own_scheduler->name_seat(name);
+    }
 }
 
 void allow_cpus(const std::vector<unsigned>& cpus) noexcept

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/scheduler.hpp"
+
 namespace headway::platform {
 
 /// What the calling thread shows in debuggers and /proc; at most 15 characters.
@@ -33,17 +35,56 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
+/// A thread of this process. One that a thread of a simulated team starts takes part in it.
+class Thread {
+  public:
+    /// False: the system gives none. Requires: not joinable.
+    template <typename Body>
+    bool start(Body&& body)
+    {
+        Scheduler* const scheduler = own_scheduler;
+        seat_ = scheduler != nullptr ? scheduler->add_seat() : nullptr;
+        try {
+            thread_ = std::thread([scheduler, seat = seat_, body = std::forward<Body>(body)] {
+                if (scheduler == nullptr) {
+                    body();
+                    return;
+                }
+                scheduler->take_seat(seat);
+                body();
+                scheduler->leave_seat();
+            });
+        } catch (const std::system_error&) {
+            if (scheduler != nullptr) {
+                scheduler->remove_seat(seat_);
+            }
+            return false;
+        }
+        return true;
+    }
+
+    bool joinable() const noexcept { return thread_.joinable(); }
+
+    /// Waits for its end. Requires: where it takes part in a simulated team, so does the caller.
+    void join()
+    {
+        if (seat_ != nullptr) {
+            own_scheduler->wait_for_end(seat_);
+        }
+        thread_.join();
+    }
+
+  private:
+    std::thread thread_;
+    Scheduler::Seat* seat_ = nullptr;
+};
+
 /// Starts a thread that takes no signals. False: the system gives none.
 template <typename Body>
-bool start_thread(std::thread& thread, Body&& body)
+bool start_thread(Thread& thread, Body&& body)
 {
     const SignalsBlocked none_here;  // inherited by the thread
-    try {
-        thread = std::thread(std::forward<Body>(body));
-    } catch (const std::system_error&) {
-        return false;
-    }
-    return true;
+    return thread.start(std::forward<Body>(body));
 }
 
 }  // namespace headway::platform

@@ -29,6 +29,12 @@ bool TimerSleep::open() noexcept
 
 void TimerSleep::set(Deadline moment) noexcept
 {
+    if (own_scheduler != nullptr) {
+        moment_ns_ = moment.ns();
+        times_set_.fetch_add(1, std::memory_order_relaxed);  // relaxed: one thread runs at a time
+        futex_wake(times_set_);
+        return;
+    }
     itimerspec spec{};
     // All zero would stop the timer.
     const std::int64_t ns = moment.ns() > 0 ? moment.ns() : 1;
@@ -37,8 +43,22 @@ void TimerSleep::set(Deadline moment) noexcept
     (void)::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
+void TimerSleep::sleep_simulated() noexcept
+{
+    while (monotonic_ns() < moment_ns_) {
+        // Relaxed: one thread runs at a time.
+        const std::uint32_t seen = times_set_.load(std::memory_order_relaxed);
+        (void)futex_wait(times_set_, seen, Deadline::at_ns(moment_ns_));
+    }
+    moment_ns_ = Deadline::never().ns();
+}
+
 void TimerSleep::sleep() noexcept
 {
+    if (own_scheduler != nullptr) {
+        sleep_simulated();
+        return;
+    }
     epoll_event event{};
     while (::epoll_wait(set_, &event, 1, -1) < 0 && errno == EINTR) {
     }

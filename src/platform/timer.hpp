@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "platform/futex.hpp"
 
 namespace headway::platform {
 
 /// A timer of the system as a descriptor, and the sleep that ends when it has run out; other
-/// descriptors can be slept for beside it. Owns what it holds.
+/// descriptors can be slept for beside it. Owns what it holds. In a simulated team it runs out at
+/// a moment of virtual time.
 class TimerSleep {
   public:
     TimerSleep() noexcept = default;
@@ -25,8 +29,13 @@ class TimerSleep {
     void sleep() noexcept;
 
   private:
+    void sleep_simulated() noexcept;
+
     int timer_ = -1;
     int set_ = -1;
+    // In a simulated team, where one thread runs at a time: times set, a futex, and the moment.
+    std::atomic<std::uint32_t> times_set_{0};
+    std::int64_t moment_ns_ = Deadline::never().ns();
 };
 
 }  // namespace headway::platform

@@ -277,7 +277,7 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
     if (offer.size_bytes > bytes) {
         receive->error = OpError::truncated;
     }
-    if (driver.node().delay_ns != 0 && offer.send->owner != &driver.rank() &&
+    if (driver.node().schedule.withholds() && offer.send->owner != &driver.rank() &&
         driver.node().peer_memory.can_reach(offer.source.process)) {
         ask_for_bytes(driver, receive, offer, bytes);
         return;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "platform/process.hpp"
+#include "platform/scheduler.hpp"
 
 namespace headway::transport {
 
@@ -96,6 +97,7 @@ bool PeerMemory::can_reach(std::uint32_t process) noexcept
 
 CopyOutcome PeerMemory::copy(Place target, Place source, std::size_t size_bytes) noexcept
 {
+    platform::scheduling_point();
     if (!is_here(source.process)) {
         return is_here(target.process)
                    ? read(source.process, source.address, target.address, size_bytes)

@@ -124,5 +124,68 @@ TEST_F(DelayTest, RandomDelaysAgainstAModel)
     }
 }
 
+/// Moments of frames posted 10 ns after each other.
+std::vector<std::int64_t> moments_of(const Schedule& schedule, std::uint32_t sender,
+                                     std::uint32_t receiver)
+{
+    std::vector<std::int64_t> moments;
+    LaneOrder order;
+    for (std::int64_t now_ns = 0; now_ns < 10'000; now_ns += 10) {
+        moments.push_back(schedule.due_ns(now_ns, sender, receiver, order));
+        Schedule::note_posted(order, moments.back());
+    }
+    return moments;
+}
+
+TEST(Schedule, KeepsTheOrderOfALaneAndItsBounds)
+{
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        const Schedule schedule{.delay_ns = 100, .jitter_ns = 2000, .seed = seed};
+        EXPECT_TRUE(schedule.withholds());
+        const auto moments = moments_of(schedule, 1, 2);
+        EXPECT_TRUE(std::ranges::is_sorted(moments));
+        std::int64_t longest_ns = 0;
+        for (std::size_t i = 0; i < moments.size(); ++i) {
+            const std::int64_t waited_ns = moments[i] - static_cast<std::int64_t>(i) * 10;
+            EXPECT_GE(waited_ns, 100);
+            longest_ns = std::max(longest_ns, waited_ns);
+        }
+        EXPECT_LE(longest_ns, 100 + 2000);
+        EXPECT_GT(longest_ns, 100 + 1000);
+    }
+}
+
+TEST(Schedule, SendersOvertakeEachOther)
+{
+    const Schedule schedule{.jitter_ns = 2000, .seed = 5};
+    const auto one = moments_of(schedule, 1, 0);
+    const auto two = moments_of(schedule, 2, 0);
+    int first = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        first += one[i] < two[i] ? 1 : 0;
+    }
+    EXPECT_GT(first, 100);
+    EXPECT_LT(first, static_cast<int>(one.size()) - 100);
+}
+
+TEST(Schedule, FollowsFromTheSeedAndTheLane)
+{
+    const Schedule schedule{.jitter_ns = 2000, .seed = 5};
+    const Schedule other{.jitter_ns = 2000, .seed = 6};
+    EXPECT_EQ(moments_of(schedule, 1, 2), moments_of(schedule, 1, 2));
+    EXPECT_NE(moments_of(schedule, 1, 2), moments_of(other, 1, 2));
+    EXPECT_NE(moments_of(schedule, 1, 2), moments_of(schedule, 2, 1));
+    EXPECT_NE(moments_of(schedule, 1, 2), moments_of(schedule, 1, 3));
+}
+
+TEST(Schedule, WithoutJitterAllFramesAreLateByTheSame)
+{
+    const auto moments = moments_of({.delay_ns = 700}, 1, 2);
+    for (std::size_t i = 0; i < moments.size(); ++i) {
+        EXPECT_EQ(moments[i], static_cast<std::int64_t>(i) * 10 + 700);
+    }
+    EXPECT_FALSE(Schedule{}.withholds());
+}
+
 }  // namespace
 }  // namespace headway::transport::delay

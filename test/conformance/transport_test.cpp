@@ -75,8 +75,27 @@ struct DelayLink {
     static constexpr Status no_room = Status::retry_lane_full;
 
     ShmLink wrapped;
-    Endpoint endpoint{wrapped.endpoint.outbound, wrapped.endpoint.inbound, 0,
-                      &platform::monotonic_ns};
+    Endpoint endpoint{
+        wrapped.endpoint.outbound, wrapped.endpoint.inbound, {}, &platform::monotonic_ns};
+};
+
+/// Frames that are due at moments drawn from a seed, on a clock that a look moves past all of them.
+struct SimLink {
+    using Endpoint = delay::Endpoint<shm::Lane, shm::Inbound>;
+    static constexpr Status no_room = Status::retry_lane_full;
+    static constexpr std::int64_t jitter_ns = 50'000;
+
+    static std::int64_t look_at_clock() noexcept
+    {
+        static std::int64_t now_ns = 0;
+        return now_ns += jitter_ns;
+    }
+
+    ShmLink wrapped;
+    Endpoint endpoint{wrapped.endpoint.outbound,
+                      wrapped.endpoint.inbound,
+                      {.jitter_ns = jitter_ns, .seed = 11},
+                      &look_at_clock};
 };
 
 /// A frame that can be told from every other by its number.
@@ -155,7 +174,7 @@ class TransportTest : public ::testing::Test {
     Link link;
 };
 
-using Links = ::testing::Types<ShmLink, SelfLink, DelayLink>;
+using Links = ::testing::Types<ShmLink, SelfLink, DelayLink, SimLink>;
 TYPED_TEST_SUITE(TransportTest, Links);
 
 TYPED_TEST(TransportTest, StartsEmpty)

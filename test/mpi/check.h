@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__has_include)
@@ -236,9 +237,53 @@ static inline int check_team(int ranks)
     return check_skipped;
 }
 
-// CHECK_WATCHDOG: seconds after which a run that hangs ends by SIGALRM; 0 is never.
-int main(void)
+// What a shell needs to repeat this run of one seed.
+static inline void check_print_replay(const char* program)
 {
+    extern char** environ;
+    fprintf(stderr, "FAIL: repeat it with");
+    for (char** variable = environ; *variable != NULL; ++variable) {
+        if (strncmp(*variable, "HEADWAY_", 8) == 0 ||
+            (strncmp(*variable, "CHECK_", 6) == 0 &&
+             strncmp(*variable, "CHECK_SIM_SEEDS=", 16) != 0))
+            fprintf(stderr, " %s", *variable);
+    }
+    fprintf(stderr, " %s\n", program);
+}
+
+// Simulations (HEADWAY_SIM) with `seeds` seeds, each in a process of its own: however one ends, its
+// seed is known. Stops at the first that fails.
+static inline int check_seeds(const char* program, int ranks, long seeds)
+{
+    const long first = check_setting("HEADWAY_SIM", 1);
+    for (long seed = first; seed < first + seeds; ++seed) {
+        char text[32];
+        snprintf(text, sizeof text, "%ld", seed);
+        setenv("HEADWAY_SIM", text, 1);
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm((unsigned)check_setting("CHECK_WATCHDOG", 300));
+            exit(check_team(ranks));
+        }
+        int status = 0;
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+            if (WIFEXITED(status) && WEXITSTATUS(status) == check_skipped)
+                return check_skipped;
+            check_print_replay(program);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+// CHECK_WATCHDOG: seconds after which a run that hangs ends by SIGALRM; 0 is never.
+// CHECK_SIM_SEEDS: how many seeds a simulated team runs with, from HEADWAY_SIM on.
+int main(int argc, char** argv)
+{
+    const long seeds = check_setting("CHECK_SIM_SEEDS", 0);
+    if (seeds > 0)
+        return check_seeds(argc > 0 ? argv[0] : "it", (int)check_setting("HEADWAY_TEAM", 1), seeds);
     alarm((unsigned)check_setting("CHECK_WATCHDOG", 300));
     const long ranks = check_setting("HEADWAY_TEAM", 0);
     return ranks > 0 ? check_team((int)ranks) : check_body(NULL);

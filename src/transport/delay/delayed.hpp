@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A transport over another one that delivers each frame at a moment of its own: it shows on one
-// machine what a slow network does. It moves nothing by itself: the frame lies in the wrapped
+// machine what a slow network does (`delay`), or one whose messages overtake each other (`sim`, in
+// the virtual time of a simulated team). It moves nothing by itself: the frame lies in the wrapped
 // transport from the start, and its receiver does not look at it before its moment has come.
 // Whoever sleeps meanwhile must wake then: see RankState::due_ns.
 #pragma once
@@ -12,6 +13,7 @@
 #include <limits>
 
 #include "base/status.hpp"
+#include "transport/delay/schedule.hpp"
 #include "transport/shm/lane.hpp"
 #include "transport/transport.hpp"
 
@@ -67,20 +69,27 @@ class Curtain {
     std::int64_t earliest_ns_ = nothing_withheld;
 };
 
-/// One pair as the Transport concept sees it, over the halves of the wrapped transport.
+/// One pair as the Transport concept sees it, over the halves of the wrapped transport, from rank 0
+/// to rank 1.
 template <typename Outbound, typename Inbound>
 struct Endpoint {
     Outbound* outbound;
     Inbound* inbound;
-    std::int64_t delay_ns;
+    Schedule schedule;
     std::int64_t (*now_ns)();
+    LaneOrder order{};
 
     static constexpr std::size_t frame_bytes_max() noexcept { return payload_bytes_max; }
 
     base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
                       std::size_t bytes)
     {
-        return delay::post(*outbound, now_ns() + delay_ns, kind, header, payload, bytes);
+        const std::int64_t due_ns = schedule.due_ns(now_ns(), 0, 1, order);
+        const base::Status status = delay::post(*outbound, due_ns, kind, header, payload, bytes);
+        if (status == base::Status::done) {
+            Schedule::note_posted(order, due_ns);
+        }
+        return status;
     }
     bool poll(Frame& frame)
     {

@@ -59,14 +59,6 @@ static inline double compute_a_little(double x)
     return x;
 }
 
-/// Computes, without a call to MPI, until the flag has been raised `times` times.
-static inline void compute_until_raised(struct board board, int flag, int times)
-{
-    volatile double x = 1;
-    while (board.flags[flag] < times)
-        x = compute_a_little(x);
-}
-
 #if defined(CHECK_HAS_INTERFACE)
 /// Headway's own table; a library that has none is not asked.
 static inline const struct headway_interface_1* board_interface(void)
@@ -78,7 +70,28 @@ static inline const struct headway_interface_1* board_interface(void)
     }
     return table;
 }
+#endif
 
+/// In a simulated team (HEADWAY_SIM) one rank runs at a time, until it asks Headway something.
+static inline void let_others_run(void)
+{
+#if defined(CHECK_HAS_INTERFACE)
+    if (getenv("HEADWAY_SIM") != NULL)
+        board_interface()->open_operations();
+#endif
+}
+
+/// Computes, without a call to MPI, until the flag has been raised `times` times.
+static inline void compute_until_raised(struct board board, int flag, int times)
+{
+    volatile double x = 1;
+    while (board.flags[flag] < times) {
+        x = compute_a_little(x);
+        let_others_run();
+    }
+}
+
+#if defined(CHECK_HAS_INTERFACE)
 /// Computes, without a call to MPI, until none of this rank's operations is open any more.
 static inline void compute_until_complete(const struct headway_interface_1* headway)
 {

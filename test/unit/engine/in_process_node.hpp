@@ -78,7 +78,7 @@ class InProcessNode {
     /// What a rank that waits does once, but help others; the number of events.
     int sweep(std::uint32_t rank)
     {
-        return driver(rank).progress() + (copy_next(driver(rank)) ? 1 : 0);
+        return driver(rank).progress() + (copy_next(driver(rank), true) ? 1 : 0);
     }
 
     /// Sweeps every rank but `except` in turn until nobody finds anything to do.

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HEADWAY_SIM from the outside: a seed repeats its schedule, with a trace too, other seeds have
+others; what stands still or fails names the seed; jobs of processes are refused."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+STAGE = Path(os.environ.get("HEADWAY_STAGE", HERE.parents[1] / "build" / "stage")).resolve()
+WATCHDOG_S = 60
+RANKS = 4
+LINE = re.compile(r"^headway: simulation HEADWAY_SIM=(\d+) of (\d+) ranks: (\d+) steps, (\d+) ns, "
+                  r"schedule ([0-9a-f]{16})(; it failed, .*)?$", re.MULTILINE)
+
+
+class ReplayTest(unittest.TestCase):
+    folder: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        for source in ("mpi/point_to_point/random_traffic.c", "sim/standstill.c"):
+            path = HERE.parent / source
+            subprocess.run([STAGE / "bin/mpicc", "-std=gnu99", "-O1", "-Wall", "-Werror", "-o",
+                            cls.folder / path.stem, path], check=True)
+
+    def run_team(self, program: str, ranks: int = RANKS,
+                 **settings: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HEADWAY_TEAM": str(ranks), **settings}
+        return subprocess.run([str(self.folder / program)], env=environment, timeout=WATCHDOG_S,
+                              text=True, capture_output=True, check=False)
+
+    def schedule(self, seed: int, **settings: str) -> tuple[str, ...]:
+        """What the simulation says of itself: ranks, steps, time, digest."""
+        ran = self.run_team("random_traffic", HEADWAY_SIM=str(seed), HEADWAY_STATS="1",
+                            CHECK_SEEDS="2", CHECK_MESSAGES="10", **settings)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        found = LINE.findall(ran.stderr)
+        self.assertEqual(len(found), 1, ran.stderr)
+        self.assertEqual(found[0][0], str(seed))
+        self.assertEqual(found[0][1], str(RANKS))
+        self.assertGreater(int(found[0][2]), 1000)
+        return tuple(found[0])
+
+    def test_a_seed_repeats_its_schedule_and_others_differ(self) -> None:
+        digests = set()
+        for seed in range(1, 9):
+            first = self.schedule(seed)
+            self.assertEqual(first, self.schedule(seed))
+            digests.add(first[4])
+        self.assertEqual(len(digests), 8)
+
+    def test_without_delays_too(self) -> None:
+        first = self.schedule(3, HEADWAY_SIM_DELAY_US="0")
+        self.assertEqual(first, self.schedule(3, HEADWAY_SIM_DELAY_US="0"))
+        self.assertNotEqual(first, self.schedule(3))
+
+    def test_a_trace_leaves_the_schedule_as_it_is(self) -> None:
+        trace = self.folder / "trace.json"
+        self.assertEqual(self.schedule(5), self.schedule(5, HEADWAY_TRACE=str(trace)))
+        self.assertGreater(trace.stat().st_size, 1000)
+
+    def test_a_standstill_says_who_waits_for_what(self) -> None:
+        ran = self.run_team("standstill", ranks=3, HEADWAY_SIM="12")
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(
+            ran.stderr,
+            r"headway: the simulated job has come to a standstill after \d+ steps: "
+            r"rank 0 waits for a message from rank 1 with tag 7, rank 1 waits for a collective, "
+            r"rank 2 waits for a collective.*; HEADWAY_SIM=12 repeats it\n")
+
+    def test_a_failure_names_its_seed(self) -> None:
+        ran = self.run_team("standstill", HEADWAY_SIM="12", CHECK_FAILS="1", CHECK_SIM_SEEDS="3")
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stderr, "HEADWAY_SIM=12 of 4 ranks: .*; it failed")
+        self.assertRegex(ran.stderr, "FAIL: repeat it with .*HEADWAY_SIM=12 .*standstill\n")
+        self.assertNotIn("HEADWAY_SIM=13", ran.stderr)
+
+    def test_the_seeds_of_a_run_differ(self) -> None:
+        ran = self.run_team("random_traffic", HEADWAY_SIM="20", CHECK_SIM_SEEDS="3",
+                            HEADWAY_STATS="1", CHECK_SEEDS="1", CHECK_MESSAGES="5")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        found = LINE.findall(ran.stderr)
+        self.assertEqual([line[0] for line in found], ["20", "21", "22"])
+        self.assertEqual(len({line[4] for line in found}), 3)
+
+    def test_processes_are_refused(self) -> None:
+        environment = {**os.environ, "HEADWAY_SIM": "1"}
+        ran = subprocess.run(
+            [str(STAGE / "bin/mpiexec"), "-n", "2", str(self.folder / "random_traffic")],
+            env=environment, timeout=WATCHDOG_S, text=True, capture_output=True, check=False)
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("HEADWAY_SIM simulates teams, whose ranks are threads of one program; unset "
+                      "it for a job of processes", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
