@@ -22,6 +22,13 @@ void drop_reference(Worker& worker, CopyJob* job)
     }
 }
 
+/// Whether a rank is not in MPI to do its share, by its looks.
+bool is_away(const RankState& rank)
+{
+    // Relaxed: a hint.
+    return rank.waiting_threads.load(std::memory_order_relaxed) == 0;
+}
+
 /// Whether this process can copy at all: both ends must be in reach. Whose bytes are in neither
 /// end's process here copies twice, so it leaves the work to a sender that waits for it.
 bool is_ours_to_copy(Worker& worker, const CopyJob& job)
@@ -39,9 +46,7 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
     if (is_here(job.target)) {
         return true;
     }
-    // Relaxed: a hint.
-    return job.sender->waiting_threads.load(std::memory_order_relaxed) == 0 &&
-           node.peer_memory.can_reach(job.target.process);
+    return is_away(*job.sender) && node.peer_memory.can_reach(job.target.process);
 }
 
 /// Whether a process, which copies reached before, is no more.
@@ -99,13 +104,16 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
     return bytes;
 }
 
-/// Halves end together where two copy; the last pieces are small.
-std::uint64_t large_piece(const CopyJob& job)
+/// What a rank's own hands take: all they may where they are alone. Halves of what is left end
+/// together where two copy, and the last pieces are small.
+std::uint64_t large_piece(const RankState& rank, const CopyJob& job)
 {
     // Relaxed: a guess.
     const std::uint64_t taken = job.taken.load(std::memory_order_relaxed);
     const std::uint64_t left = job.total_bytes - std::min(taken, job.total_bytes);
-    return std::clamp(left / 2, job.piece_bytes, large_piece_max * job.piece_bytes);
+    const bool is_alone = is_away(&rank == job.receiver ? *job.sender : *job.receiver);
+    return std::clamp(is_alone ? left : left / 2, job.piece_bytes,
+                      large_piece_max * job.piece_bytes);
 }
 
 void take_invitations(RankState& rank)
@@ -134,13 +142,6 @@ void prune(Worker& worker, CopyJob** list, CopyJob* CopyJob::* next)
     }
 }
 
-/// Whether the receiver of a message that the driver's rank sends will not copy, by its looks.
-bool is_receiver_away(const CopyJob& job)
-{
-    // Relaxed: a hint.
-    return job.receiver->waiting_threads.load(std::memory_order_relaxed) == 0;
-}
-
 CopyJob* next_job(Driver& driver, bool may_help = true)
 {
     RankState& rank = driver.rank();
@@ -155,7 +156,7 @@ CopyJob* next_job(Driver& driver, bool may_help = true)
     }
     prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
     for (CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
-        if ((may_help || !is_receiver_away(*job)) && is_ours_to_copy(driver.worker(), *job)) {
+        if ((may_help || !is_away(*job->receiver)) && is_ours_to_copy(driver.worker(), *job)) {
             return job;
         }
     }
@@ -201,7 +202,8 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
         if (job == nullptr) {
             break;
         }
-        copied += copy_piece(driver.worker(), job, std::min(large_piece(*job), bytes_max - copied));
+        copied += copy_piece(driver.worker(), job,
+                             std::min(large_piece(driver.rank(), *job), bytes_max - copied));
     }
     return copied;
 }
@@ -209,7 +211,8 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
 bool copy_next(Driver& driver, bool may_help)
 {
     CopyJob* const job = next_job(driver, may_help);
-    return job != nullptr && copy_piece(driver.worker(), job, large_piece(*job)) != 0;
+    return job != nullptr &&
+           copy_piece(driver.worker(), job, large_piece(driver.rank(), *job)) != 0;
 }
 
 CopyJob* find_copy(Driver& driver)
@@ -237,13 +240,13 @@ bool has_unattended_copies(Driver& driver)
     prune(driver.worker(), &rank.copies, &CopyJob::next);
     prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
     for (const CopyJob* job = rank.copies; job != nullptr; job = job->next) {
-        // Relaxed: a hint; a sender that stops waiting leaves behind what it was invited to.
-        if (job->sender->waiting_threads.load(std::memory_order_relaxed) == 0) {
+        // A sender that stops waiting leaves behind what it was invited to.
+        if (is_away(*job->sender)) {
             return true;
         }
     }
     for (const CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
-        if (is_receiver_away(*job)) {
+        if (is_away(*job->receiver)) {
             return true;
         }
     }

@@ -54,8 +54,9 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
 
 /// Copies pieces of the driver's rank's messages, received and sent, until `bytes_max` are copied;
-/// the bytes. A rank's own hands take half of what is left at once, at most eight pieces: a call
-/// into the system costs as much as 16 KiB more in it. Requires: a thread of the rank.
+/// the bytes. A rank's own hands take up to eight pieces at once, half of what is left where the
+/// other rank waits too: a call into the system costs as much as 16 KiB more in it. Requires: a
+/// thread of the rank.
 std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max);
 
 /// Copies the next piece, as copy_some() would; false if there is none. Unless `may_help`, what the

@@ -99,17 +99,28 @@ static void need_the_agent(struct check* t, struct board board, int times)
     free(out);
 }
 
-/// Nothing is open: while this rank computes, its agent does not run at all.
+/// Some tens of milliseconds, longer than any nap of an agent that was asked a moment ago.
+static void compute_for_long(void)
+{
+    volatile double x = 1;
+    for (int i = 0; i < 100 * 1000; ++i)
+        x = compute_a_little(x);
+}
+
+/// Nothing is open: the agent comes to rest, and then, while this rank computes, does not run at
+/// all.
 static void stays_asleep(struct check* t, struct board board, int agent)
 {
     struct headway_progress before, after;
+    for (long seen = -1; seen != switches(agent);) {
+        seen = switches(agent);
+        compute_for_long();
+    }
     board_interface()->read_progress(&before);
     const long switches_before = switches(agent);
     board_raise(board, 1);
     compute_until_raised(board, 1, 2);
-    volatile double x = 1;
-    for (int i = 0; i < 100 * 1000; ++i)
-        x = compute_a_little(x);
+    compute_for_long();
     CHECK_INT(t, switches(agent), switches_before);
     board_interface()->read_progress(&after);
     CHECK_INT(t, after.agent_wakes, before.agent_wakes);
