@@ -233,6 +233,50 @@ TEST(Help, CopiesThatNobodyDoesAreFoundAgain)
     EXPECT_EQ(second, sent);
 }
 
+TEST(Help, WhoDefersLeavesCopiesAmongTheWanted)
+{
+    // What an agent does for a while where every core has a rank: it matches, and copies nothing.
+    InProcessNode node(3);
+    const auto sent = pattern(message_bytes);
+    std::vector<std::byte> got(message_bytes);
+    Op* receive = node.start_receive(1, 0, 1, got.data(), got.size());
+    (void)node.driver(1).rank().ownership.leave();
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    node.driver(0).worker().hand_over();
+    Worker& helper = node.driver(2).worker();
+    helper.defer_copies(true);
+    while (!helper.has_deferred() && helper.help()) {
+    }
+    EXPECT_TRUE(helper.has_deferred());
+    EXPECT_FALSE(receive->word.is_complete());
+    EXPECT_TRUE(has_unattended_copies(node.driver(1))) << "it was matched";
+    helper.defer_copies(false);
+    while (helper.help()) {
+    }
+    EXPECT_TRUE(receive->word.is_complete());
+    EXPECT_EQ(got, sent);
+}
+
+TEST(Help, ASenderLeavesCopiesToAReceiverWhoWaits)
+{
+    InProcessNode node(2);
+    const auto sent = pattern(message_bytes);
+    std::vector<std::byte> got(message_bytes);
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    (void)node.start_receive(1, 0, 1, got.data(), got.size());
+    node.driver(1).progress();
+    EXPECT_TRUE(has_unattended_copies(node.driver(0))) << "the receiver is away";
+    node.driver(1).rank().waiting_threads.store(1);
+    EXPECT_FALSE(has_unattended_copies(node.driver(0)));
+    // He may be back at once, so that nothing is copied for him yet; and where he is, he copies.
+    node.driver(1).rank().waiting_threads.store(0);
+    EXPECT_FALSE(copy_next(node.driver(0), false));
+    EXPECT_TRUE(copy_next(node.driver(1), false));
+    while (copy_next(node.driver(0), true)) {
+    }
+    EXPECT_EQ(got, sent);
+}
+
 TEST(Help, ARankLeavesNoStepOfItsOwnGraphsBehind)
 {
     // Rank 1 copies what arrives until nothing is left of it, and leaves before it sweeps again.

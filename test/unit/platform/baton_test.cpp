@@ -12,6 +12,15 @@
 #include "platform/thread.hpp"
 #include "platform/timer.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+/// A program that ends at a standstill has threads that nobody will join.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options()
+{
+    return "report_thread_leaks=0";
+}
+#endif
+
 namespace headway::platform {
 namespace {
 
