@@ -227,7 +227,9 @@ CopyJob* find_copy(Driver& driver)
 
 void copy_outside(Worker& worker, CopyJob* job)
 {
-    (void)copy_piece(worker, job, job->piece_bytes);
+    const RankState* const own = worker.own();
+    const bool is_own = own != nullptr && (own == job->sender || own == job->receiver);
+    (void)copy_piece(worker, job, is_own ? large_piece(*own, *job) : job->piece_bytes);
     drop_reference(worker, job);
 }
 

@@ -67,7 +67,8 @@ bool copy_next(Driver& driver, bool may_help);
 /// none that this process can copy. For who copies without the word in hand.
 CopyJob* find_copy(Driver& driver);
 
-/// Copies one piece and drops the reference. Requires no word.
+/// Copies one piece, a large one where the message is to or from the worker's own rank, and drops
+/// the reference. Requires no word.
 void copy_outside(Worker& worker, CopyJob* job);
 
 /// Whether the driver's rank has copies that it would leave to nobody if it went away: the other

@@ -28,7 +28,7 @@ TEST(Knobs, DefaultsAreThoseOfTheSpecification)
     EXPECT_EQ(knobs.value().heap_size, std::uint64_t{16} << 30);
     EXPECT_EQ(knobs.value().eager_limit, 8192U);
     EXPECT_EQ(knobs.value().cma, CmaChoice::automatic);
-    EXPECT_EQ(knobs.value().spin_us, 50U);
+    EXPECT_EQ(knobs.value().spin_us, 200U);
     EXPECT_EQ(knobs.value().yields, 20U);
     EXPECT_EQ(knobs.value().handle_quarantine, 256U);
     EXPECT_EQ(knobs.value().unexpected_limit, 48U << 20);
