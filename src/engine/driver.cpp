@@ -146,12 +146,13 @@ int Driver::take_frames()
 
 bool Driver::open_lane(std::uint32_t peer)
 {
-    void* place = allocator().allocate(transport::shm::Lane::bytes_needed());
+    const std::size_t ring_bytes = node_.lane_ring_bytes;
+    void* place = allocator().allocate(transport::shm::Lane::bytes_needed(ring_bytes));
     if (place == nullptr) {
         return false;
     }
     auto* lane = new (place) transport::shm::Lane;
-    lane->open(rank_.rank);
+    lane->open(rank_.rank, ring_bytes);
     rank_.peers[peer].lane = lane;
     node_.rank_state(peer).inbound.join(lane);
     return true;

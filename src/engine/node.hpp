@@ -78,6 +78,7 @@ class Node {
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.
     const bool is_plain;
+    std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer
 

@@ -348,6 +348,11 @@ base::Outcome Process::meet_all()
     const std::uint32_t cpus = knobs_.sim != 0 ? 1 : count_cpus(directory);
     node_->is_oversubscribed = knobs_.sim != 0 || directory.rank_count > cpus;
     node_->has_idle_cores = directory.rank_count < cpus;
+    // Where memory is reserved before it is used, large rings would take what others need.
+    if (node_->heap->kind() != memory::HeapKind::shm) {
+        node_->lane_ring_bytes =
+            transport::shm::lane_ring_bytes(directory.rank_count, node_->heap->size_bytes());
+    }
     return base::Done{};
 }
 

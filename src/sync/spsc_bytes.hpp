@@ -62,14 +62,16 @@ class BasicSpscBytes {
     }
 
     /// The consumer has read everything up to `end` of a piece. Pieces go back in order. Credits
-    /// travel once in a quarter of the ring.
-    void release(std::uint64_t end) noexcept
+    /// travel once in a quarter of the ring. True: they did.
+    bool release(std::uint64_t end) noexcept
     {
-        if (end - returned_sent_ >= capacity_ / 4) {
-            returned_sent_ = end;
-            // (2) release, pairs with (1): our reads come before the bytes are written again.
-            returned_.store(end, std::memory_order_release);
+        if (end - returned_sent_ < capacity_ / 4) {
+            return false;
         }
+        returned_sent_ = end;
+        // (2) release, pairs with (1): our reads come before the bytes are written again.
+        returned_.store(end, std::memory_order_release);
+        return true;
     }
 
     /// Where the piece of `size_bytes` that ends at `end` begins (for the consumer).

@@ -63,6 +63,15 @@ class BasicSpscCells {
         return &cells_[sent_ % cell_count];
     }
 
+    /// Shows the reserved cell to the consumer before publish(), with a kind by which it knows that
+    /// that is still to come; as often as one likes. The cell's payload does not change any more.
+    void announce(Cell* cell, std::uint8_t kind) noexcept
+    {
+        // (5) release, pairs with (3): the payload, and what else was written so far, is visible
+        // with the state word.
+        cell->state.store(lap_of(sent_) << kind_bits | kind, std::memory_order_release);
+    }
+
     /// Hands the reserved cell over.
     void publish(Cell* cell, std::uint8_t kind) noexcept
     {
@@ -75,20 +84,23 @@ class BasicSpscCells {
     Cell* peek() noexcept
     {
         Cell& cell = cells_[taken_ % cell_count];
-        // (3) acquire, pairs with (2).
+        // (3) acquire, pairs with (2) and (5).
         const std::uint32_t state = cell.state.load(std::memory_order_acquire);
         return state >> kind_bits == lap_of(taken_) ? &cell : nullptr;
     }
 
     /// Gives the peeked cell back. Credits travel once in a quarter of the ring; a full ring
     /// always holds at least three quarters not consumed, so the producer never waits for nothing.
-    void consume() noexcept
+    /// True: they travelled.
+    bool consume() noexcept
     {
         taken_ = taken_ + 1;
-        if (taken_ % (cell_count / 4) == 0) {
-            // (4) release, pairs with (1): our reads of the cells come before their reuse.
-            returned_.store(taken_, std::memory_order_release);
+        if (taken_ % (cell_count / 4) != 0) {
+            return false;
         }
+        // (4) release, pairs with (1): our reads of the cells come before their reuse.
+        returned_.store(taken_, std::memory_order_release);
+        return true;
     }
 
     /// Messages ever published (the producer's question) and consumed (the consumer's).

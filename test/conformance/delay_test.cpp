@@ -27,8 +27,10 @@ class DelayTest : public ::testing::Test {
   protected:
     shm::Lane* make_lane(std::uint32_t sender)
     {
-        auto* lane = new (heap_->for_rank(0).allocate(shm::Lane::bytes_needed())) shm::Lane;
-        lane->open(sender);
+        auto* lane =
+            new (heap_->for_rank(0).allocate(shm::Lane::bytes_needed(shm::lane_ring_bytes_min)))
+                shm::Lane;
+        lane->open(sender, shm::lane_ring_bytes_min);
         inbound_->join(lane);
         return lane;
     }

@@ -28,8 +28,9 @@ class ShmTest : public ::testing::Test {
   protected:
     Lane* make_lane(std::uint32_t sender)
     {
-        auto* lane = new (heap_->for_rank(0).allocate(Lane::bytes_needed())) Lane;
-        lane->open(sender);
+        auto* lane =
+            new (heap_->for_rank(0).allocate(Lane::bytes_needed(lane_ring_bytes_min))) Lane;
+        lane->open(sender, lane_ring_bytes_min);
         return lane;
     }
     Inbound* make_inbound() { return heap_->for_rank(1).make<Inbound>(); }

@@ -44,8 +44,9 @@ struct ShmLink {
     ShmLink()
     {
         memory::Allocator& allocator = heap->for_rank(0);
-        auto* lane = new (allocator.allocate(shm::Lane::bytes_needed())) shm::Lane;
-        lane->open(0);
+        auto* lane =
+            new (allocator.allocate(shm::Lane::bytes_needed(shm::lane_ring_bytes_min))) shm::Lane;
+        lane->open(0, shm::lane_ring_bytes_min);
         auto* inbound = new (allocator.allocate(sizeof(shm::Inbound))) shm::Inbound;
         inbound->join(lane);
         endpoint = {lane, inbound};

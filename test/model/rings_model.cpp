@@ -81,6 +81,8 @@ template <Weakening weakening>
 struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
     using Policy = ModelAtomics<weakening>;
     static constexpr std::uint32_t messages = 6;
+    static constexpr std::uint8_t whole = 1;
+    static constexpr std::uint8_t announced = 2;
     static constexpr std::uint64_t granule = sync::BasicSpscBytes<Policy>::granule_bytes;
     sync::BasicSpscCells<Policy, 8, 1> cells;
     sync::BasicSpscBytes<Policy> bytes;
@@ -103,12 +105,19 @@ struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
             if (index == 0) {
                 at(piece.begin) = number;
                 cell->words[0] = static_cast<std::uint32_t>(piece.end);
-                cells.publish(cell, 1);
+                if (number % 2 == 0) {  // the bytes may be read from here on
+                    cells.announce(cell, announced);
+                }
+                cells.publish(cell, whole);
             } else {
                 const std::uint64_t end = cell->words[0];
                 require(at(bytes.begin_of(end, granule)) == number, "bytes belong to their cell");
-                bytes.release(end);
-                cells.consume();
+                if (cell->kind() == announced) {
+                    Policy::pause(0);
+                    continue;
+                }
+                (void)bytes.release(end);
+                (void)cells.consume();
             }
             ++number;
         }

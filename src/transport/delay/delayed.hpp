@@ -25,7 +25,7 @@ struct Stamp {
 };
 
 /// Longest payload of a delayed frame: what the wrapped transport carries beside the stamp.
-inline constexpr std::size_t payload_bytes_max = shm::lane_payload_bytes / 4 - sizeof(Stamp);
+inline constexpr std::size_t payload_bytes_max = shm::lane_frame_bytes_max - sizeof(Stamp);
 
 /// Posts a frame that may be seen from `due_ns` on. Requires: moments of one lane never go back.
 template <typename Outbound>

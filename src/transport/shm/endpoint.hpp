@@ -61,6 +61,17 @@ class Inbound {
         return current_->consume();
     }
 
+    /// The lane of a sender; null if there is none yet. Thread rule: the executor.
+    Lane* lane_of(std::uint32_t sender) const noexcept
+    {
+        // (2) acquire, pairs with (1).
+        Lane* lane = newest_.load(std::memory_order_acquire);
+        while (lane != nullptr && lane->sender != sender) {
+            lane = lane->next_inbound;
+        }
+        return lane;
+    }
+
     /// Rank whose frame the last poll returned.
     std::uint32_t current_sender() const noexcept { return current_->sender; }
 
@@ -77,7 +88,7 @@ struct Endpoint {
     Lane* outbound;
     Inbound* inbound;
 
-    static constexpr std::size_t frame_bytes_max() noexcept { return lane_payload_bytes / 4; }
+    static constexpr std::size_t frame_bytes_max() noexcept { return lane_frame_bytes_max; }
 
     base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
                       std::size_t bytes) noexcept

@@ -26,7 +26,7 @@ TEST(Knobs, DefaultsAreThoseOfTheSpecification)
     EXPECT_EQ(knobs.value().copy_piece, 65536U);
     EXPECT_EQ(knobs.value().node_heap, NodeHeapChoice::automatic);
     EXPECT_EQ(knobs.value().heap_size, std::uint64_t{16} << 30);
-    EXPECT_EQ(knobs.value().eager_limit, 8192U);
+    EXPECT_EQ(knobs.value().eager_limit, 16384U);
     EXPECT_EQ(knobs.value().cma, CmaChoice::automatic);
     EXPECT_EQ(knobs.value().spin_us, 200U);
     EXPECT_EQ(knobs.value().yields, 20U);

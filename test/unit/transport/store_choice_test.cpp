@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/shm/store_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace headway::transport::shm {
+namespace {
+
+/// Lets the choice decide about `payloads` of 4 KiB; how many of them were streamed.
+int run(StoreChoice& choice, int payloads, std::uint64_t plain, std::uint64_t streaming)
+{
+    int streamed = 0;
+    for (int i = 0; i < payloads; ++i) {
+        const bool streams = choice.next_streams();
+        choice.note(streams, 4096, streams ? streaming : plain);
+        streamed += streams ? 1 : 0;
+    }
+    return streamed;
+}
+
+constexpr int many = 6400;
+
+TEST(StoreChoice, StaysWithTheCachesWhereTheyAreShared)
+{
+    StoreChoice choice;
+    EXPECT_LT(run(choice, many, 280, 360), many / 20);
+    EXPECT_GT(run(choice, many, 280, 360), 0) << "the other way is tried now and then";
+}
+
+TEST(StoreChoice, StreamsWherePlainStoresCostSeveralTimesAsMuch)
+{
+    StoreChoice choice;
+    EXPECT_GT(run(choice, many, 1900, 500), many - many / 20);
+}
+
+TEST(StoreChoice, FollowsRanksThatMove)
+{
+    StoreChoice choice;
+    run(choice, many, 280, 360);
+    run(choice, many, 1900, 500);
+    EXPECT_GT(run(choice, many, 1900, 500), many - many / 20);
+    run(choice, many, 280, 360);
+    EXPECT_LT(run(choice, many, 280, 360), many / 20);
+}
+
+TEST(StoreChoice, OnePayloadWithoutTheCoreChangesNothing)
+{
+    StoreChoice choice;
+    run(choice, many, 280, 360);
+    choice.note(false, 4096, 10'000'000);
+    EXPECT_LT(run(choice, 640, 280, 360), 64);
+}
+
+}  // namespace
+}  // namespace headway::transport::shm
