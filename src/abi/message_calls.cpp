@@ -3,6 +3,7 @@
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
 #include "object/request.hpp"
+#include "object/status.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::abi {
@@ -40,6 +41,29 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
     }
     *request = object::make_request(rank, comm, op);
     return MPI_SUCCESS;
+}
+
+/// Receives without an op what is there or comes soon. False: an op is needed, nothing happened.
+bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer,
+                     MPI_Status* status)
+{
+    if (transfer.is_packed) [[unlikely]] {
+        return false;
+    }
+    engine::QuickReceive receive{
+        .wanted = name_of_wanted(comm, transfer.peer, transfer.tag),
+        .address = static_cast<std::byte*>(const_cast<void*>(transfer.address)),
+        .size_bytes = transfer.bytes};
+    const std::uint32_t sender =
+        transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
+    if (!protocol::receive_at_once(rank.driver(), receive, sender)) {
+        return false;
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, receive.status_source, receive.status_tag,
+                            static_cast<std::int64_t>(receive.status_bytes));
+    }
+    return true;
 }
 
 /// Reads as an error class or the class of a failed size.
@@ -107,10 +131,14 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
         set_null_status(status);
         return MPI_SUCCESS;
     }
-    return with_transfer(call, buf, count, datatype, source, tag, [&](const Transfer& transfer) {
+    const auto receive = [&](const Transfer& transfer) -> int {
+        if (receive_at_once(rank_of(call), *comm, transfer, status)) [[likely]] {
+            return MPI_SUCCESS;
+        }
         Op* op = begin_receive(rank_of(call), *comm, transfer);
         return op != nullptr ? complete(call, op, status) : fail_for_memory(call);
-    });
+    };
+    return with_transfer(call, buf, count, datatype, source, tag, receive);
 }
 
 int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,

@@ -61,6 +61,19 @@ class Driver {
     /// did. Copies no long messages. Never blocks, never recurses.
     int progress();
 
+    /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.
+    void expect(QuickReceive* receive) noexcept { expected_ = receive; }
+    QuickReceive* expected() const noexcept { return expected_; }
+    /// The first part of a sweep: takes frames and does nothing else; their number.
+    int poll_frames() { return take_frames(); }
+    /// Whether nothing but frames can move for this rank.
+    bool has_only_frames() const noexcept
+    {
+        return rank_.peers_waiting == nullptr && rank_.fired.is_empty() &&
+               rank_.stalled_graphs == nullptr && rank_.owner_graphs == nullptr &&
+               rank_.copies == nullptr && rank_.invited == nullptr && rank_.invitations.is_empty();
+    }
+
     /// What a call does that makes progress and does not block: a sweep, and of long messages no
     /// more than the knob copy_at_once; all of them where nobody else would do it.
     void advance();
@@ -169,6 +182,7 @@ class Driver {
     const Role role_;
     const bool is_local_;
     observe::Tracer* tracer_;
+    QuickReceive* expected_ = nullptr;
 };
 
 }  // namespace headway::engine

@@ -101,6 +101,23 @@ struct Op {
     std::uint64_t owner_keep = 0;
 };
 
+/// A receive that a thread makes without an op while it looks for the message itself. On that
+/// thread's stack: only its own driver knows it (Driver::expect). It stands behind all receives
+/// that are posted.
+struct QuickReceive {
+    transport::FrameHeader wanted;  ///< with wildcards as the caller gave them
+    std::byte* address = nullptr;
+    std::uint64_t size_bytes = 0;
+    /// Bytes of the message that are at `address` already.
+    std::uint32_t early_bytes = 0;
+
+    // The result.
+    bool is_done = false;
+    std::int32_t status_source = 0;
+    std::int32_t status_tag = 0;
+    std::uint64_t status_bytes = 0;
+};
+
 /// List of ops in order, linked by next and previous.
 class OpList {
   public:

@@ -12,13 +12,6 @@ bool has_wildcard(const transport::FrameHeader& name) noexcept
     return name.source == any_source || name.tag == any_tag;
 }
 
-/// `wanted` may hold wildcards, `message` not. Collective names never hold any.
-bool fits(const transport::FrameHeader& wanted, const transport::FrameHeader& message) noexcept
-{
-    return (wanted.source == any_source || wanted.source == message.source) &&
-           (wanted.tag == any_tag || wanted.tag == message.tag);
-}
-
 }  // namespace
 
 MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcept

@@ -26,6 +26,14 @@ inline constexpr std::int32_t any_tag = -2;
 
 using engine::Unexpected;
 
+/// Names of one context. `wanted` may hold wildcards, `message` not. Not for collective steps.
+inline bool fits(const transport::FrameHeader& wanted,
+                 const transport::FrameHeader& message) noexcept
+{
+    return (wanted.source == any_source || wanted.source == message.source) &&
+           (wanted.tag == any_tag || wanted.tag == message.tag);
+}
+
 class MatchContext {
   public:
     explicit MatchContext(std::uint32_t context) : context_(context) {}
@@ -34,6 +42,11 @@ class MatchContext {
 
     /// The posted receive that takes this message, removed; null if none does.
     engine::Op* take_posted(const transport::FrameHeader& message) noexcept;
+    /// Whether no receive is posted that could take a message of this name. May say no too often.
+    bool has_none_posted(const transport::FrameHeader& message) noexcept
+    {
+        return wild_.is_empty() && bin(message).posted.is_empty();
+    }
     /// Posts a receive, whose name may hold wildcards.
     void post(engine::Op* receive) noexcept;
     /// Takes a posted receive back. False: it has been matched.

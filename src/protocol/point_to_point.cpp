@@ -19,6 +19,10 @@ using engine::OpError;
 
 namespace {
 
+/// Polls of a receive before it becomes an op and its thread waits as for any other: as long as a
+/// peer takes to answer a short message, and a few times more.
+constexpr int polls_without_op = 200;
+
 /// Nothing can be done for a message that has left its sender and finds no place here.
 [[noreturn]] void no_room_for_messages(Driver& driver)
 {
@@ -54,6 +58,89 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     driver.complete(receive);
 }
 
+/// False: the message is none for a receive without an op.
+bool deliver_quickly(engine::QuickReceive& receive, const transport::FrameHeader& header,
+                     const std::byte* payload, std::uint64_t size_bytes)
+{
+    if (size_bytes > receive.size_bytes) {
+        return false;
+    }
+    if (size_bytes > receive.early_bytes) {
+        std::memcpy(receive.address + receive.early_bytes, payload + receive.early_bytes,
+                    size_bytes - receive.early_bytes);
+    }
+    receive.status_source = header.source;
+    receive.status_tag = header.tag;
+    receive.status_bytes = size_bytes;
+    receive.is_done = true;
+    return true;
+}
+
+/// Looks at a frame that is being written without a step of it before one does something else.
+constexpr int looks_at_a_step = 50;
+
+/// Takes what is there of a message that its sender is still writing, and goes on while it writes.
+/// The next frame of that sender is this one, so it is the one to take where no posted receive
+/// takes it.
+void copy_early(engine::QuickReceive& receive, MatchContext& context, transport::shm::Lane& lane)
+{
+    transport::shm::EarlyFrame frame;
+    if (!lane.peek_early(frame) || frame.header.context != receive.wanted.context ||
+        !fits(receive.wanted, frame.header) || frame.payload_bytes > receive.size_bytes ||
+        !context.has_none_posted(frame.header)) {
+        return;
+    }
+    for (int looks = 0; looks < looks_at_a_step; ++looks) {
+        const std::uint32_t from = receive.early_bytes;
+        if (frame.early_bytes > from) {
+            std::memcpy(receive.address + from, frame.payload + from, frame.early_bytes - from);
+            receive.early_bytes = frame.early_bytes;
+            looks = 0;
+        }
+        if (!lane.peek_early(frame)) {
+            return;
+        }
+    }
+}
+
+/// Polls until the message is there, or is not one for a receive without an op, or there is other
+/// work, or it takes long.
+void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
+              std::uint32_t sender)
+{
+    const engine::Node& node = driver.node();
+    transport::shm::Lane* const lane =
+        sender != any_sender && node.is_plain && receive.size_bytes > transport::inline_bytes_max
+            ? driver.rank().inbound.lane_of(sender)
+            : nullptr;
+    RankPart& part = part_of(driver.rank());
+    const int polls = node.is_oversubscribed ? 1 : polls_without_op;
+    driver.expect(&receive);
+    for (int poll = 0; poll < polls && driver.expected() != nullptr; ++poll) {
+        driver.poll_frames();
+        if (!driver.has_only_frames() || part.has_pipes()) {
+            break;
+        }
+        if (lane != nullptr) {
+            copy_early(receive, context, *lane);
+        }
+    }
+    driver.expect(nullptr);
+}
+
+/// Whether the driver's thread looks for this message itself. From then on it looks for no more.
+bool meets_expected(Driver& driver, const transport::Frame& frame)
+{
+    engine::QuickReceive* const expected = driver.expected();
+    if (expected == nullptr || expected->wanted.context != frame.header.context ||
+        !fits(expected->wanted, frame.header)) {
+        return false;
+    }
+    driver.expect(nullptr);
+    return frame.kind == transport::FrameKind::eager &&
+           deliver_quickly(*expected, frame.header, frame.payload, frame.payload_bytes);
+}
+
 /// Counts what the rank holds, in bytes of the heap's blocks, and tells senders when it is full
 /// and when it has room again; the gap between the two keeps them from changing their mind with
 /// every message.
@@ -87,6 +174,12 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
     std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
     count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
+}
+
+void forget_eager(Driver& driver, Unexpected* message)
+{
+    count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
+    driver.allocator().free(message);
 }
 
 void keep_offer(MatchContext& context, const transport::Frame& frame)
@@ -130,6 +223,9 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     if (driver.tracer() != nullptr) [[unlikely]] {
         record_received(driver, frame.header,
                         bytes_named(frame.kind, frame.payload, frame.payload_bytes));
+    }
+    if (receive == nullptr && meets_expected(driver, frame)) {
+        return;
     }
     if (receive == nullptr) {
         is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
@@ -192,6 +288,27 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
     driver.post(op);
 }
 
+bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_t sender)
+{
+    if (driver.tracer() != nullptr) [[unlikely]] {
+        return false;  // a trace names messages by their ops
+    }
+    MatchContext& context = context_of(driver, receive.wanted.context);
+    Unexpected* const message = context.find(receive.wanted);
+    if (message != nullptr) {
+        if (message->offered != nullptr ||
+            !deliver_quickly(receive, message->header, message->payload(),
+                             message->message_bytes)) {
+            return false;
+        }
+        context.remove(message);
+        forget_eager(driver, message);
+        return true;
+    }
+    poll_for(driver, receive, context, sender);
+    return receive.is_done;
+}
+
 void start_receive(Driver& driver, Op* op)
 {
     MatchContext& context = context_of(driver, op->header.context);
@@ -221,8 +338,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
-    driver.allocator().free(message);
+    forget_eager(driver, message);
 }
 
 bool cancel_receive(Driver& driver, Op* op)

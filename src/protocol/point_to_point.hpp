@@ -26,6 +26,13 @@ inline bool send_at_once(engine::Driver& driver, std::uint32_t peer,
     return driver.try_post_eager(peer, header, address, size_bytes);
 }
 
+/// Receives a short message without an op: one that has arrived, or that arrives while the caller
+/// looks for it, a microsecond or two where every rank has a core. `sender` is the node rank that
+/// it comes from, or any_sender. False: it needs an op, and only bytes of the buffer that the
+/// message will fill have changed.
+bool receive_at_once(engine::Driver& driver, engine::QuickReceive& receive, std::uint32_t sender);
+inline constexpr std::uint32_t any_sender = UINT32_MAX;
+
 /// Starts a receive. `op` says header (with wildcards), address and size of the buffer.
 void start_receive(engine::Driver& driver, engine::Op* op);
 

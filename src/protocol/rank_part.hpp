@@ -14,6 +14,8 @@ struct RankPart {
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
     Pipe* outgoing = nullptr;            ///< pipes this rank fills
     Pipe* incoming = nullptr;            ///< pipes this rank drains
+
+    bool has_pipes() const noexcept { return outgoing != nullptr || incoming != nullptr; }
 };
 
 inline RankPart& part_of(engine::RankState& rank) noexcept
