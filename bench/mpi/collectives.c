@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of blocking collectives, as rank 0 sees them: each is repeated without a pause, and the
+// barrier of the harness between samples is not measured. Sizes are bytes that one rank
+// contributes, or receives from the root. Cases: "Bcast 8 B", "Barrier".
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+enum { page = 4096, name_max = 64 };
+
+typedef struct {
+    const Harness* harness;
+    int count;  // elements of 8 bytes
+    double* input;
+    double* output;
+} Operands;
+
+static void barrier(const Operands* o)
+{
+    MPI_Barrier(o->harness->comm);
+}
+
+static void bcast(const Operands* o)
+{
+    MPI_Bcast(o->output, o->count, MPI_DOUBLE, 0, o->harness->comm);
+}
+
+static void reduce(const Operands* o)
+{
+    MPI_Reduce(o->input, o->output, o->count, MPI_DOUBLE, MPI_SUM, 0, o->harness->comm);
+}
+
+static void allreduce(const Operands* o)
+{
+    MPI_Allreduce(o->input, o->output, o->count, MPI_DOUBLE, MPI_SUM, o->harness->comm);
+}
+
+static void gather(const Operands* o)
+{
+    MPI_Gather(o->input, o->count, MPI_DOUBLE, o->output, o->count, MPI_DOUBLE, 0,
+               o->harness->comm);
+}
+
+static void scatter(const Operands* o)
+{
+    MPI_Scatter(o->input, o->count, MPI_DOUBLE, o->output, o->count, MPI_DOUBLE, 0,
+                o->harness->comm);
+}
+
+static void allgather(const Operands* o)
+{
+    MPI_Allgather(o->input, o->count, MPI_DOUBLE, o->output, o->count, MPI_DOUBLE,
+                  o->harness->comm);
+}
+
+static void alltoall(const Operands* o)
+{
+    MPI_Alltoall(o->input, o->count, MPI_DOUBLE, o->output, o->count, MPI_DOUBLE, o->harness->comm);
+}
+
+// What output[index] is, where input[i] of rank r is value(r, i); negative: nothing is received.
+static double value(int rank, int index)
+{
+    return rank * 1000.0 + index % 997;
+}
+
+static double sum_of_all(const Operands* o, int index)
+{
+    double sum = 0;
+    for (int rank = 0; rank < o->harness->ranks; ++rank)
+        sum += value(rank, index);
+    return sum;
+}
+
+static double nothing(const Operands* o, int index)
+{
+    (void)o;
+    (void)index;
+    return -1;
+}
+
+static double of_root(const Operands* o, int index)
+{
+    (void)o;
+    return value(0, index);
+}
+
+static double sum_at_root(const Operands* o, int index)
+{
+    return o->harness->rank == 0 ? sum_of_all(o, index) : -1;
+}
+
+static double of_each(const Operands* o, int index)
+{
+    return value(index / o->count, index % o->count);
+}
+
+static double of_each_at_root(const Operands* o, int index)
+{
+    return o->harness->rank == 0 ? of_each(o, index) : -1;
+}
+
+static double part_of_root(const Operands* o, int index)
+{
+    return value(0, o->harness->rank * o->count + index);
+}
+
+static double part_of_each(const Operands* o, int index)
+{
+    return value(index / o->count, o->harness->rank * o->count + index % o->count);
+}
+
+typedef struct {
+    const char* name;
+    void (*call)(const Operands*);
+    double (*expected)(const Operands*, int index);
+    int is_output_of_all;  // one block for each rank, else one block
+} Collective;
+
+static const Collective collectives[] = {
+    {"Barrier", barrier, nothing, 0},       {"Bcast", bcast, of_root, 0},
+    {"Reduce", reduce, sum_at_root, 0},     {"Allreduce", allreduce, sum_of_all, 0},
+    {"Gather", gather, of_each_at_root, 1}, {"Scatter", scatter, part_of_root, 0},
+    {"Allgather", allgather, of_each, 1},   {"Alltoall", alltoall, part_of_each, 1},
+};
+enum { collective_count = sizeof collectives / sizeof collectives[0] };
+
+typedef struct {
+    const Collective* collective;
+    const Operands* operands;
+} Run;
+
+static void repeat(void* context, long repeats)
+{
+    const Run* const run = context;
+    for (long count = 0; count < repeats; ++count)
+        run->collective->call(run->operands);
+}
+
+static void verify(const Run* run)
+{
+    const Operands* const o = run->operands;
+    const int ranks = o->harness->ranks;
+    const int received = o->count * (run->collective->is_output_of_all ? ranks : 1);
+    for (int index = 0; index < o->count * ranks; ++index) {
+        o->input[index] = value(o->harness->rank, index);
+        o->output[index] =
+            run->collective->call == bcast && o->harness->rank == 0 ? value(0, index) : -1;
+    }
+    run->collective->call(o);
+    for (int index = 0; index < received; ++index) {
+        const double expected = run->collective->expected(o, index);
+        if (expected < 0 || o->output[index] == expected)
+            continue;
+        harness_fail(o->harness, "a collective delivered wrong values");
+    }
+}
+
+static void measure(const Collective* collective, const Operands* operands)
+{
+    static double samples_us[harness_samples_max];
+    char size[32];
+    char name[name_max];
+    harness_size_name((size_t)operands->count * sizeof(double), size, sizeof size);
+    if (collective->call == barrier) {
+        snprintf(name, sizeof name, "%s", collective->name);
+    } else {
+        snprintf(name, sizeof name, "%s %s", collective->name, size);
+    }
+    if (!harness_wants(operands->harness, name))
+        return;
+    Run run = {collective, operands};
+    verify(&run);
+    const int count = harness_sample(operands->harness, repeat, &run, samples_us);
+    harness_emit(operands->harness, name, "time_us", "us", samples_us, count);
+}
+
+int main(int argc, char** argv)
+{
+    static const int counts[] = {1, 512, 8192, 131072};  // 8 B, 4 KiB, 64 KiB, 1 MiB
+    enum { size_count = sizeof counts / sizeof counts[0] };
+    Harness harness;
+    if (!harness_begin(&argc, &argv, &harness))
+        return harness_end(&harness);
+    const size_t room = sizeof(double) * (size_t)counts[size_count - 1] * (size_t)harness.ranks;
+    void* input = NULL;
+    void* output = NULL;
+    if (posix_memalign(&input, page, room) != 0 || posix_memalign(&output, page, room) != 0)
+        harness_fail(&harness, "no memory");
+    for (int each = 0; each < collective_count; ++each) {
+        const int sizes = collectives[each].call == barrier ? 1 : size_count;
+        for (int index = 0; index < sizes; ++index) {
+            const Operands operands = {&harness, counts[index], input, output};
+            measure(&collectives[each], &operands);
+        }
+    }
+    free(input);
+    free(output);
+    return harness_end(&harness);
+}
