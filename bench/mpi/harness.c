@@ -3,9 +3,11 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // A sample lasts at least this long, so that the clock's own cost stays below a thousandth.
 static const double sample_least_s = 100e-6;
@@ -167,6 +169,24 @@ long harness_work(const Harness* harness, const char* case_name)
 {
     const char* const number = after_name(harness->work, case_name, "=");
     return number == NULL || *number == '\0' ? 0 : strtol(number + 1, NULL, 10);
+}
+
+double harness_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+double harness_compute(long iterations)
+{
+    static volatile uint64_t kept = 1;
+    const double begin_us = harness_now_us();
+    uint64_t state = kept;
+    for (long count = 0; count < iterations; ++count)
+        state = state * 6364136223846793005u + 1442695040888963407u;
+    kept = state;
+    return harness_now_us() - begin_us;
 }
 
 void harness_size_name(size_t size_bytes, char* name, size_t name_max)

@@ -41,6 +41,13 @@ bool harness_wants(const Harness* harness, const char* case_name);
 // none: the program then measures what the choice needs (python/headway/calibration.py).
 long harness_work(const Harness* harness, const char* case_name);
 
+// Microseconds of a clock that all processes of a node share.
+double harness_now_us(void);
+
+// A chain of multiplications in registers: it needs the core and nothing else of the machine.
+// Returns the microseconds it took.
+double harness_compute(long iterations);
+
 // Name of a message size as cases are called: "8 B", "4 KiB", "1 MiB".
 void harness_size_name(size_t size_bytes, char* name, size_t name_max);
 

@@ -9,13 +9,11 @@
 //   threads_us  run time of the same threads
 #include <dirent.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -34,29 +32,11 @@ typedef struct {
     double run_us;
 } Usage;
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static double compute(long iterations)
-{
-    static volatile uint64_t kept = 1;
-    const double begin_us = now_us();
-    uint64_t state = kept;
-    for (long count = 0; count < iterations; ++count)
-        state = state * 6364136223846793005u + 1442695040888963407u;
-    kept = state;
-    return now_us() - begin_us;
-}
-
 static void serve(int orders, int results)
 {
     long iterations = 0;
     while (read(orders, &iterations, sizeof iterations) == sizeof iterations) {
-        const double took_us = compute(iterations);
+        const double took_us = harness_compute(iterations);
         if (write(results, &took_us, sizeof took_us) != sizeof took_us)
             break;
     }
@@ -149,7 +129,7 @@ static void start_threads(const Harness* harness, long iterations)
         MPI_Irecv(out + message_bytes, message_bytes, MPI_BYTE, peer, 0, harness->comm,
                   &requests[0]);
         MPI_Isend(out, message_bytes, MPI_BYTE, peer, 0, harness->comm, &requests[1]);
-        compute(iterations);
+        harness_compute(iterations);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     }
     MPI_Barrier(harness->comm);
@@ -159,9 +139,9 @@ static void start_threads(const Harness* harness, long iterations)
 static long iterations_of(double wanted_us)
 {
     const long probe = 2000000;
-    double least_us = compute(probe);
+    double least_us = harness_compute(probe);
     for (int again = 0; again < 5; ++again) {
-        const double took_us = compute(probe);
+        const double took_us = harness_compute(probe);
         least_us = took_us < least_us ? took_us : least_us;
     }
     return (long)(wanted_us / least_us * (double)probe);
@@ -176,7 +156,7 @@ static void measure(const Harness* harness, const Companion* companion)
     Usage used = {0, 0.0};
     for (int pair = 0; pair < pairs; ++pair) {
         const Usage before = read_usage();
-        const double mine_us = compute(iterations);
+        const double mine_us = harness_compute(iterations);
         const Usage after = read_usage();
         used.switches += after.switches - before.switches;
         used.run_us += after.run_us - before.run_us;

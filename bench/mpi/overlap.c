@@ -19,11 +19,9 @@
 //
 // With HEADWAY_DELAY_US the names of the cases end in the delay, as in 'both 64 KiB, 5 ms'.
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness.h"
 
@@ -79,23 +77,6 @@ typedef struct {
     double late;
 } Times;
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-// A chain of multiplications in registers: it needs the core and nothing else of the machine.
-static void compute(long iterations)
-{
-    static volatile uint64_t kept = 1;
-    uint64_t state = kept;
-    for (long count = 0; count < iterations; ++count)
-        state = state * 6364136223846793005u + 1442695040888963407u;
-    kept = state;
-}
-
 static bool computes(const Overlap* overlap)
 {
     return overlap->harness->rank == 0 || overlap->pattern >= pattern_both;
@@ -118,10 +99,10 @@ static double wait_for_start(const Overlap* overlap)
 {
     const MPI_Comm comm = overlap->harness->comm;
     MPI_Barrier(comm);
-    double start_us = now_us() + overlap->margin_us;
+    double start_us = harness_now_us() + overlap->margin_us;
     MPI_Bcast(&start_us, 1, MPI_DOUBLE, 0, comm);
     start_us += offset_us(overlap);
-    while (now_us() < start_us) {
+    while (harness_now_us() < start_us) {
     }
     return start_us;
 }
@@ -193,17 +174,17 @@ static Times run_rank(const Overlap* overlap, Part part)
     MPI_Request requests[2];
     int count = 0;
     const double start_us = wait_for_start(overlap);
-    times.begin_us = now_us();
+    times.begin_us = harness_now_us();
     const double allowed_us = lateness_most_us + lateness_most_delays * overlap->delay_us;
     times.late = times.begin_us > start_us + allowed_us ? 1.0 : 0.0;
     if (part != alone_computation)
         count = communicate(overlap, requests);
-    times.called_us = now_us();
+    times.called_us = harness_now_us();
     if (part != alone_communication && computes(overlap))
-        compute(overlap->work);
+        harness_compute(overlap->work);
     if (count != 0)
         MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-    times.end_us = now_us();
+    times.end_us = harness_now_us();
     return times;
 }
 
@@ -305,8 +286,8 @@ typedef struct {
 // Whether there is another time after `count`; rank 0 decides.
 static bool goes_on(const Harness* harness, Extent extent, int count, double begin_us)
 {
-    int more =
-        count < extent.least || (count < extent.most && now_us() - begin_us < extent.time_us);
+    int more = count < extent.least ||
+               (count < extent.most && harness_now_us() - begin_us < extent.time_us);
     MPI_Bcast(&more, 1, MPI_INT, 0, harness->comm);
     return more != 0;
 }
@@ -322,7 +303,7 @@ static void warm_up(Overlap* overlap)
 {
     const Harness* const harness = overlap->harness;
     const Extent extent = {warm_least, warm_most, harness->budget_s * 1e6 / 5.0};
-    const double begin_us = now_us();
+    const double begin_us = harness_now_us();
     for (int count = 0; goes_on(harness, extent, count, begin_us); ++count)
         run(overlap, together);
 }
@@ -334,12 +315,13 @@ static void calibrate(Overlap* overlap, const char* name)
     const long iterations = 200000;
     const Extent extent = sampling(overlap);
     int count = 0;
-    for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);)
+    for (const double begin_us = harness_now_us();
+         goes_on(overlap->harness, extent, count, begin_us);)
         transfer_us[count++] = run(overlap, alone_communication);
     for (int index = 0; index < samples_least; ++index) {
-        const double begin_us = now_us();
-        compute(iterations);
-        kernel_ns[index] = (now_us() - begin_us) * 1e3 / (double)iterations;
+        const double begin_us = harness_now_us();
+        harness_compute(iterations);
+        kernel_ns[index] = (harness_now_us() - begin_us) * 1e3 / (double)iterations;
     }
     harness_emit(overlap->harness, name, "transfer_us", "us", transfer_us, count);
     harness_emit(overlap->harness, name, "kernel_ns", "ns", kernel_ns, samples_least);
@@ -351,8 +333,8 @@ static void measure(Overlap* overlap, const char* name)
     static double ratios[harness_samples_max];
     const Extent extent = sampling(overlap);
     int count = 0;
-    for (const double begin_us = now_us(); goes_on(overlap->harness, extent, count, begin_us);
-         ++count) {
+    for (const double begin_us = harness_now_us();
+         goes_on(overlap->harness, extent, count, begin_us); ++count) {
         for (int part = alone_communication; part <= together; ++part)
             totals_us[part][count] = run(overlap, (Part)part);
     }

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <mutex>
 
-#include "platform/thread.hpp"
-
 #include "platform/cpu.hpp"
+#include "platform/thread.hpp"
 
 namespace headway::engine {
 
