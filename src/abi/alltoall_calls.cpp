@@ -12,9 +12,9 @@ using protocol::coll::Collective;
 
 template <typename Side>
 int alltoall(Call& call, Collective kind, const Side& sent, const Side& received,
-             Communicator& comm, MPI_Request* request)
+             Communicator& comm, Completion completion)
 {
-    return run_unrooted(call, kind, sent, size_of(comm), received, comm, request);
+    return run_unrooted(call, kind, sent, size_of(comm), received, comm, completion);
 }
 
 ListedSide typed(const void* buffer, CountArray counts, CountArray displacements,

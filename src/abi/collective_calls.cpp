@@ -102,7 +102,7 @@ bool set_listed(Call& call, CollectiveCall& collective, const ListedSide& side,
 }
 
 int bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
-          Communicator& comm, MPI_Request* request)
+          Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     collective.collective = Collective::bcast;
@@ -110,7 +110,7 @@ int bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int 
     if (!set_receive(call, collective, UniformSide{buffer, count, datatype}, 1)) {
         return MPI_ERR_COUNT;
     }
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 CollectiveCall barrier()
@@ -174,18 +174,27 @@ void set_receive_vector(Call& call, CollectiveCall& collective, void* buffer, MP
                    static_cast<std::uint64_t>(count));
 }
 
-int run(Call& call, Communicator& comm, CollectiveCall collective, MPI_Request* request)
+int run(Call& call, Communicator& comm, CollectiveCall collective, Completion completion)
 {
     object::Rank& rank = rank_of(call);
     if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
+    if (completion.is_persistent()) {
+        const MPI_Request made =
+            object::make_repeated_collective(rank, comm, std::move(collective));
+        if (made == MPI_REQUEST_NULL) {
+            return fail_for_memory(call);
+        }
+        *completion.request() = made;
+        return MPI_SUCCESS;
+    }
     engine::Op* op = object::start_collective(rank, comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    if (request != nullptr) {
-        *request = object::make_request(rank, comm, op);
+    if (completion.request() != nullptr) {
+        *completion.request() = object::make_request(rank, comm, op);
         return MPI_SUCCESS;
     }
     engine::wait_for(rank.driver(), op);

@@ -12,6 +12,27 @@
 
 namespace headway::abi {
 
+/// What becomes of a call that was described: it is waited for, or there is a request for it.
+class Completion {
+  public:
+    /// Null: it is waited for. Else it is started, and this is its request.
+    Completion(MPI_Request* request) : request_(request) {}
+    /// It gets a persistent request, and MPI_Start starts it.
+    static Completion on_start(MPI_Request* request)
+    {
+        Completion made(request);
+        made.is_persistent_ = true;
+        return made;
+    }
+
+    MPI_Request* request() const noexcept { return request_; }
+    bool is_persistent() const noexcept { return is_persistent_; }
+
+  private:
+    MPI_Request* request_;
+    bool is_persistent_ = false;
+};
+
 /// One side of a call: blocks of `count` elements, one after the other.
 struct UniformSide {
     const void* buffer = nullptr;
@@ -55,7 +76,7 @@ void set_receive_vector(Call& call, object::CollectiveCall& collective, void* bu
 
 /// Starts what was described and waits for it, or makes a request of it.
 int run(Call& call, object::Communicator& comm, object::CollectiveCall collective,
-        MPI_Request* request);
+        Completion completion);
 
 inline std::uint32_t size_of(const object::Communicator& comm) noexcept
 {
@@ -67,14 +88,14 @@ inline std::uint32_t size_of(const object::Communicator& comm) noexcept
 template <typename Sent, typename Received>
 int run_unrooted(Call& call, protocol::coll::Collective kind, const Sent& sent,
                  std::uint32_t blocks, const Received& received, object::Communicator& comm,
-                 MPI_Request* request)
+                 Completion completion)
 {
     object::CollectiveCall collective;
     collective.collective = kind;
     collective.in_place = sent.buffer == MPI_IN_PLACE;
     const bool counted = (collective.in_place || set_send(call, collective, sent, blocks)) &&
                          set_receive(call, collective, received, size_of(comm));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 }  // namespace headway::abi

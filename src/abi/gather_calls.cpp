@@ -24,29 +24,29 @@ CollectiveCall rooted(Collective kind, int root, const UniformSide& own, const C
 /// Gather and gatherv. `All` describes the blocks of all ranks, at the root.
 template <typename All>
 int gather(Call& call, const UniformSide& own, const All& all, int root, Communicator& comm,
-           MPI_Request* request)
+           Completion completion)
 {
     CollectiveCall collective = rooted(Collective::gather, root, own, comm);
     const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
                          (root != comm.rank() || set_receive(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 template <typename All>
 int scatter(Call& call, const All& all, const UniformSide& own, int root, Communicator& comm,
-            MPI_Request* request)
+            Completion completion)
 {
     CollectiveCall collective = rooted(Collective::scatter, root, own, comm);
     const bool counted = (collective.in_place || set_receive(call, collective, own, 1)) &&
                          (root != comm.rank() || set_send(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 template <typename All>
 int allgather(Call& call, Collective kind, const UniformSide& own, const All& all,
-              Communicator& comm, MPI_Request* request)
+              Communicator& comm, Completion completion)
 {
-    return run_unrooted(call, kind, own, 1, all, comm, request);
+    return run_unrooted(call, kind, own, 1, all, comm, completion);
 }
 
 }  // namespace

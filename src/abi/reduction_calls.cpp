@@ -65,7 +65,7 @@ int begin(Call& call, CollectiveCall& collective, const Combination& combination
 }
 
 int reduce(Call& call, const void* sendbuf, void* recvbuf, const Combination& combination, int root,
-           Communicator& comm, MPI_Request* request)
+           Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     collective.collective = Collective::reduce;
@@ -81,12 +81,12 @@ int reduce(Call& call, const void* sendbuf, void* recvbuf, const Combination& co
     if (at_root) {
         set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
     }
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 /// Allreduce, scan and exscan: a vector of every rank, a result on every rank.
 int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbuf,
-                  const Combination& combination, Communicator& comm, MPI_Request* request)
+                  const Combination& combination, Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     collective.collective = kind;
@@ -98,24 +98,24 @@ int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbu
         set_send_vector(call, collective, sendbuf, combination.count, combination.datatype);
     }
     set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 /// `total` elements come in; the call's count has been set to those that stay here.
 int scatter_reduced(Call& call, CollectiveCall collective, const void* sendbuf, void* recvbuf,
                     MPI_Count total, MPI_Datatype datatype, Communicator& comm,
-                    MPI_Request* request)
+                    Completion completion)
 {
     collective.collective = Collective::reduce_scatter;
     collective.in_place = sendbuf == MPI_IN_PLACE;
     set_send_vector(call, collective, collective.in_place ? recvbuf : sendbuf, total, datatype);
     set_receive_vector(call, collective, recvbuf, static_cast<MPI_Count>(collective.count),
                        datatype);
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 int reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts,
-                   MPI_Datatype datatype, MPI_Op op, Communicator& comm, MPI_Request* request)
+                   MPI_Datatype datatype, MPI_Op op, Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     MPI_Count total = 0;
@@ -133,11 +133,11 @@ int reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray re
     }
     collective.count = collective.send_blocks[static_cast<std::size_t>(comm.rank())].count;
     return scatter_reduced(call, std::move(collective), sendbuf, recvbuf, total, datatype, comm,
-                           request);
+                           completion);
 }
 
 int reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf,
-                         const Combination& combination, Communicator& comm, MPI_Request* request)
+                         const Combination& combination, Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     MPI_Count total = 0;
@@ -153,7 +153,7 @@ int reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf,
     }
     collective.count = static_cast<std::uint64_t>(combination.count);
     return scatter_reduced(call, std::move(collective), sendbuf, recvbuf, total,
-                           combination.datatype, comm, request);
+                           combination.datatype, comm, completion);
 }
 
 }  // namespace

@@ -39,6 +39,10 @@ struct CollectiveCall {
 /// exhausted and nothing was started.
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
 
+/// A persistent request for it, which takes its place in the order of collectives now.
+/// MPI_REQUEST_NULL: the node heap or the handle table is exhausted.
+MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
+
 /// inout = in (op) inout at once, in this thread (MPI_Reduce_local): `send` and `receive` of the
 /// call.
 void reduce_local(Rank& rank, CollectiveCall call);

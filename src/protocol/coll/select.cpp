@@ -50,6 +50,10 @@ Algorithm choose(Collective collective, const Shape& shape) noexcept
             return Algorithm::scan_doubling;
         case Collective::exscan:
             return Algorithm::exscan_doubling;
+        case Collective::neighbor_allgather:
+            return Algorithm::neighbor_allgather;
+        case Collective::neighbor_alltoall:
+            return Algorithm::neighbor_alltoall;
         case Collective::reduce_scatter:
             break;
     }
@@ -93,6 +97,8 @@ Graph build(Algorithm algorithm, Place place, std::uint32_t root)
         case Algorithm::reduce_scatter_halving:
             return reduce_scatter_halving(place);
         case Algorithm::reduce_scatter_binomial:
+        case Algorithm::neighbor_allgather:
+        case Algorithm::neighbor_alltoall:
             break;
     }
     return reduce_scatter_binomial(place);

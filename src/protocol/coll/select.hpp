@@ -21,7 +21,16 @@ enum class Collective : std::uint8_t {
     scan,
     exscan,
     reduce_scatter,
+    neighbor_allgather,
+    neighbor_alltoall,
 };
+
+/// Its graph depends on a topology, not on a place alone.
+constexpr bool is_of_neighbors(Collective collective) noexcept
+{
+    return collective == Collective::neighbor_allgather ||
+           collective == Collective::neighbor_alltoall;
+}
 
 enum class Algorithm : std::uint8_t {
     barrier_dissemination,
@@ -41,6 +50,8 @@ enum class Algorithm : std::uint8_t {
     exscan_doubling,
     reduce_scatter_halving,
     reduce_scatter_binomial,
+    neighbor_allgather,
+    neighbor_alltoall,
 };
 
 /// What the choice may depend on: facts that are equal on all ranks of the call.
@@ -53,6 +64,7 @@ struct Shape {
 };
 
 Algorithm choose(Collective collective, const Shape& shape) noexcept;
+/// Requires: not one of neighbours; see neighbor_exchange().
 Graph build(Algorithm algorithm, Place place, std::uint32_t root);
 
 }  // namespace headway::protocol::coll
