@@ -43,6 +43,10 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
 {
     CallSignature own(name);
     const Collective kind = collective.collective;
+    // Each member names other neighbours, and each group another root.
+    if (collective.is_between_groups || protocol::coll::is_of_neighbors(kind)) {
+        return own;
+    }
     if (has_root(kind)) {
         own.root = collective.root;
     }

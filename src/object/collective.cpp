@@ -32,7 +32,15 @@ engine::Graph build_graph(const Communicator& communicator, Algorithm algorithm,
             call.collective == Collective::neighbor_allgather);
     }
     const engine::Scope& scope = communicator.joint_scope();
-    return protocol::coll::build(algorithm, {scope.rank, scope.size, call.in_place}, call.root);
+    if (call.is_between_groups) {
+        const std::uint32_t first_size = communicator.is_first_group()
+                                             ? static_cast<std::uint32_t>(communicator.size())
+                                             : communicator.scope().size;
+        const protocol::coll::TwoSides sides{scope.rank, scope.size, first_size};
+        return protocol::coll::build(algorithm, sides, call.root);
+    }
+    return protocol::coll::build(
+        algorithm, protocol::coll::Place{scope.rank, scope.size, call.in_place}, call.root);
 }
 
 engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Algorithm algorithm,
@@ -61,6 +69,14 @@ std::uint64_t shape_bytes(const CollectiveCall& call)
         total += block.count;
     }
     return total * call.element_bytes / call.receive_blocks.size();
+}
+
+Algorithm choose_algorithm(std::uint32_t size, const CollectiveCall& call)
+{
+    if (call.is_between_groups) {
+        return protocol::coll::choose_between_groups(call.collective);
+    }
+    return protocol::coll::choose(call.collective, {size, shape_bytes(call), call.is_commutative});
 }
 
 /// The listed blocks of scratch, as the algorithm's builder wants them.
@@ -122,8 +138,7 @@ engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& 
                   std::optional<std::uint32_t> sequence)
 {
     engine::Scope& scope = communicator.joint_scope();
-    const protocol::coll::Shape shape{scope.size, shape_bytes(call), call.is_commutative};
-    const Algorithm algorithm = protocol::coll::choose(call.collective, shape);
+    const Algorithm algorithm = choose_algorithm(scope.size, call);
     engine::GraphTemplate* stored = find_or_build(rank, communicator, algorithm, call);
     if (stored == nullptr) {
         return nullptr;
@@ -232,6 +247,22 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.send = own;
     call.receive = all;
     call.count = size;
+    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
+}
+
+bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, void* all,
+                     const std::vector<std::uint64_t>& sizes)
+{
+    CollectiveCall call;
+    call.collective = Collective::allgatherv;
+    call.send = own;
+    call.receive = all;
+    call.count = sizes[communicator.joint_scope().rank];
+    std::int64_t offset = 0;
+    for (const std::uint64_t size : sizes) {
+        call.receive_blocks.push_back({offset, size});
+        offset += static_cast<std::int64_t>(size);
+    }
     return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
 }
 

@@ -42,7 +42,7 @@ std::optional<int> Cartesian::rank(std::span<const int> coordinates) const
     return result;
 }
 
-int Cartesian::shifted(int rank, int dimension, int steps) const
+int Cartesian::shifted(int rank, int dimension, std::int64_t steps) const
 {
     std::vector<int> place = coordinates(rank);
     const auto along = static_cast<std::size_t>(dimension);

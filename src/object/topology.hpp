@@ -3,6 +3,7 @@
 // Ranks of the old communicator and of the new one are the same: none is reordered.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <variant>
@@ -24,7 +25,7 @@ struct Cartesian {
     /// The rank there; coordinates of periodic dimensions may lie anywhere. Nothing: outside.
     std::optional<int> rank(std::span<const int> coordinates) const;
     /// The rank `steps` from `rank` along a dimension, MPI_PROC_NULL outside.
-    int shifted(int rank, int dimension, int steps) const;
+    int shifted(int rank, int dimension, std::int64_t steps) const;
 };
 
 /// Every process's neighbours, known to all (MPI_Graph_create).

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "protocol/coll/algorithms.hpp"
+#include "protocol/coll/between_groups.hpp"
 
 namespace headway::protocol::coll {
 
@@ -52,6 +53,14 @@ enum class Algorithm : std::uint8_t {
     reduce_scatter_binomial,
     neighbor_allgather,
     neighbor_alltoall,
+    inter_bcast,
+    inter_reduce,
+    inter_allreduce,
+    inter_gather,
+    inter_scatter,
+    inter_allgather,
+    inter_alltoall,
+    inter_reduce_scatter,
 };
 
 /// What the choice may depend on: facts that are equal on all ranks of the call.
@@ -64,7 +73,11 @@ struct Shape {
 };
 
 Algorithm choose(Collective collective, const Shape& shape) noexcept;
-/// Requires: not one of neighbours; see neighbor_exchange().
+/// Of an inter-communicator. Requires: not a scan and not one of neighbours.
+Algorithm choose_between_groups(Collective collective) noexcept;
+/// Requires: neither of neighbours, see neighbor_exchange(), nor between groups.
 Graph build(Algorithm algorithm, Place place, std::uint32_t root);
+/// Requires: an algorithm between groups.
+Graph build(Algorithm algorithm, const TwoSides& sides, std::uint32_t root);
 
 }  // namespace headway::protocol::coll
