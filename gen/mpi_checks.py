@@ -214,7 +214,15 @@ class Checks:
         condition = f"!is_buffer(call, {arg.name}, {self.amount(arg.count)}, {arg.datatype}{size})"
         if arg.in_place is not None:
             condition = f"!({self.in_place(arg)}) && {condition}"
+        if self.is_counted_in_bytes(arg):
+            # Displacements may be addresses, counted from MPI_BOTTOM, which is null.
+            condition = f"{arg.name} != nullptr && {condition}"
         return self.refuse(condition, f'refuse_buffer(call, "{arg.name}", {arg.name})')
+
+    def is_counted_in_bytes(self, buffer: Arg) -> bool:
+        """Its blocks lie where an array of MPI_Aint says, which is among the next arguments."""
+        behind = self.args[self.args.index(buffer) + 1:][:3]
+        return any(arg.kind == "aint" and arg.array in LENGTHS for arg in behind)
 
     def alias(self) -> list[str]:
         """Where MPI_IN_PLACE exists, the two buffers must not be one. With displacements they may

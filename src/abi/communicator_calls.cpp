@@ -307,9 +307,6 @@ int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* new
 int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI_Info info,
                     MPI_Comm* newcomm)
 {
-    if (comm->is_inter()) {
-        return refuse_inter(call);
-    }
     const auto color = color_of_type(split_type, hints_of(call, info));
     if (!color) {
         return call.fail(MPI_ERR_ARG,
