@@ -498,8 +498,8 @@ int Graph_neighbors(Call& call, Communicator* comm, int rank, int maxneighbors, 
 }
 
 int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
-                               const int sources[], const int sourceweights[], int outdegree,
-                               const int destinations[], const int destweights[],
+                               const int sources[], const int* sourceweights, int outdegree,
+                               const int destinations[], const int* destweights,
                                MPI_Info /*info*/, int /*reorder*/, MPI_Comm* comm_dist_graph)
 {
     const bool is_weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
@@ -534,7 +534,7 @@ int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
 }
 
 int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sources[],
-                      const int degrees[], const int destinations[], const int weights[],
+                      const int degrees[], const int destinations[], const int* weights,
                       MPI_Info /*info*/, int /*reorder*/, MPI_Comm* comm_dist_graph)
 {
     int error = check_intra(call, *comm_old);
@@ -586,8 +586,8 @@ int Dist_graph_neighbors_count(Call& call, Communicator* comm, int* indegree, in
 }
 
 int Dist_graph_neighbors(Call& call, Communicator* comm, int maxindegree, int sources[],
-                         int sourceweights[], int maxoutdegree, int destinations[],
-                         int destweights[])
+                         int* sourceweights, int maxoutdegree, int destinations[],
+                         int* destweights)
 {
     const auto* const graph = find_topology<AdjacentGraph>(call, *comm, "MPI_Dist_graph_create");
     if (graph == nullptr) {
