@@ -443,6 +443,13 @@ int Request_free(Call& call, MPI_Request* request)
                          "a non-blocking collective cannot be freed before it is "
                          "complete; wait for it (MPI-5.0 section 6.12)");
     }
+    if (const object::Persistent* const starter = object::starter_of(*op);
+        starter != nullptr && !starter->may_be_freed_active()) {
+        blame(call, *op);
+        return call.fail(MPI_ERR_REQUEST,
+                         "an active partitioned request cannot be freed; complete it first "
+                         "(MPI-5.0 section 4.2)");
+    }
     return object::free_request(rank_of(call), request, op);
 }
 

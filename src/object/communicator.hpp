@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -106,6 +108,12 @@ class Communicator {
     void take_hints(const Info& given);
     /// Number of the next collective call, from 1 on, where somebody counts them.
     std::uint64_t count_collective() noexcept { return ++collectives_; }
+    /// How many partitioned messages in one direction with that peer and tag were initialized
+    /// before this one.
+    std::uint32_t count_partitioned(bool is_send, int peer, int tag)
+    {
+        return partitioned_[{is_send ? 1 : 0, peer, tag}]++;
+    }
     /// True while operations that were started here have not been completed.
     bool is_in_use() const noexcept { return references_ > 1; }
 
@@ -138,6 +146,7 @@ class Communicator {
     ErrorHandler* error_handler_;
     int references_ = 1;
     std::uint64_t collectives_ = 0;
+    std::map<std::array<int, 3>, std::uint32_t> partitioned_;
     std::unique_ptr<SendBuffer> send_buffer_;
     std::string name_;
     AttributeSet attributes_;

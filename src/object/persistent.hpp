@@ -17,6 +17,7 @@
 namespace headway::object {
 
 class Communicator;
+class Partitioned;
 class Rank;
 
 /// Belongs to its handle. Thread rule: the rank's threads, under its lock.
@@ -33,6 +34,11 @@ class Persistent {
     engine::OpKind kind() const noexcept { return kind_; }
     /// A complete op that stands for operations that were over when they started.
     bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
+
+    /// Whether an active one may be freed and goes on by itself.
+    virtual bool may_be_freed_active() const noexcept { return true; }
+    /// Null: it is not partitioned.
+    virtual Partitioned* as_partitioned() noexcept { return nullptr; }
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// the node heap is exhausted. Failure: a buffer that messages go through is missing or full.
