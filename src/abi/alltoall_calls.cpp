@@ -43,11 +43,12 @@ int Ialltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype
 }
 
 int Alltoall_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
-              MPI_Info /*info*/, MPI_Request* request)
+                  void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
+                  MPI_Info /*info*/, MPI_Request* request)
 {
     return alltoall(call, Collective::alltoall, UniformSide{sendbuf, sendcount, sendtype},
-                    UniformSide{recvbuf, recvcount, recvtype}, *comm, Completion::on_start(request));
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm,
+                    Completion::on_start(request));
 }
 
 int Alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
@@ -67,11 +68,13 @@ int Ialltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArra
 }
 
 int Alltoallv_init(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
-               MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
-               MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                   MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                   MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/,
+                   MPI_Request* request)
 {
     return alltoall(call, Collective::alltoallv, listed(sendbuf, sendcounts, sdispls, sendtype),
-                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm, Completion::on_start(request));
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm,
+                    Completion::on_start(request));
 }
 
 int Alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
@@ -92,12 +95,13 @@ int Ialltoallw(Call& call, const void* sendbuf, CountArray sendcounts, CountArra
 }
 
 int Alltoallw_init(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
-               const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts,
-               CountArray rdispls, const MPI_Datatype recvtypes[], Communicator* comm,
-               MPI_Info /*info*/, MPI_Request* request)
+                   const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts,
+                   CountArray rdispls, const MPI_Datatype recvtypes[], Communicator* comm,
+                   MPI_Info /*info*/, MPI_Request* request)
 {
     return alltoall(call, Collective::alltoallv, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, Completion::on_start(request));
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm,
+                    Completion::on_start(request));
 }
 
 }  // namespace call

@@ -251,7 +251,7 @@ int Ibcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int
 }
 
 int Bcast_init(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
-           Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+               Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return bcast(call, buffer, count, datatype, root, *comm, Completion::on_start(request));
 }

@@ -176,10 +176,9 @@ int create_between(Call& call, Communicator& comm, const object::Group& group, M
     }
     const auto leads = [](const GroupOffer& offer) { return offer.place == 0; };
     const std::uint32_t context = std::ranges::find_if(offers, leads)->context;
-    return create_communicator(call, comm, context,
-                               object::TwoGroups{is_first ? first : second,
-                                                 is_first ? second : first, is_first},
-                               newcomm);
+    return create_communicator(
+        call, comm, context,
+        object::TwoGroups{is_first ? first : second, is_first ? second : first, is_first}, newcomm);
 }
 
 /// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
@@ -295,8 +294,9 @@ int Comm_create_group(Call& call, Communicator* comm, object::Group* group, int 
         *newcomm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    return create_communicator(call, *comm, object::agree_in_group(rank_of(call), *comm, *group, tag),
-                  members_of(*group), newcomm);
+    return create_communicator(call, *comm,
+                               object::agree_in_group(rank_of(call), *comm, *group, tag),
+                               members_of(*group), newcomm);
 }
 
 int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)

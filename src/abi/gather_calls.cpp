@@ -28,9 +28,9 @@ int gather(Call& call, const UniformSide& own, const All& all, int root, Communi
 {
     CollectiveCall collective = rooted(Collective::gather, root, own, comm);
     const bool gives = has_own_part(root) && !collective.in_place;
-    const bool counted = (!gives || set_send(call, collective, own, 1)) &&
-                         (!is_at_root(root, comm) ||
-                          set_receive(call, collective, all, size_of(comm)));
+    const bool counted =
+        (!gives || set_send(call, collective, own, 1)) &&
+        (!is_at_root(root, comm) || set_receive(call, collective, all, size_of(comm)));
     return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
@@ -73,11 +73,12 @@ int Igather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
 }
 
 int Gather_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-            void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, Communicator* comm,
-            MPI_Info /*info*/, MPI_Request* request)
+                void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return gather(call, UniformSide{sendbuf, sendcount, sendtype},
-                  UniformSide{recvbuf, recvcount, recvtype}, root, *comm, Completion::on_start(request));
+                  UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                  Completion::on_start(request));
 }
 
 int Gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -97,11 +98,12 @@ int Igatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
 }
 
 int Gatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-             void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
-             int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                 void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+                 int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return gather(call, UniformSide{sendbuf, sendcount, sendtype},
-                  listed(recvbuf, recvcounts, displs, recvtype), root, *comm, Completion::on_start(request));
+                  listed(recvbuf, recvcounts, displs, recvtype), root, *comm,
+                  Completion::on_start(request));
 }
 
 int Scatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -120,11 +122,12 @@ int Iscatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
 }
 
 int Scatter_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-             Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                 void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                 Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return scatter(call, UniformSide{sendbuf, sendcount, sendtype},
-                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, Completion::on_start(request));
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                   Completion::on_start(request));
 }
 
 int Scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
@@ -144,11 +147,12 @@ int Iscatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray
 }
 
 int Scatterv_init(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
-              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-              int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                  MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                  int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return scatter(call, listed(sendbuf, sendcounts, displs, sendtype),
-                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, Completion::on_start(request));
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                   Completion::on_start(request));
 }
 
 int Allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -167,11 +171,12 @@ int Iallgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatyp
 }
 
 int Allgather_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
-               MPI_Info /*info*/, MPI_Request* request)
+                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
+                   MPI_Info /*info*/, MPI_Request* request)
 {
     return allgather(call, Collective::allgather, UniformSide{sendbuf, sendcount, sendtype},
-                     UniformSide{recvbuf, recvcount, recvtype}, *comm, Completion::on_start(request));
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm,
+                     Completion::on_start(request));
 }
 
 int Allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -191,11 +196,12 @@ int Iallgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dataty
 }
 
 int Allgatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
-                Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                    void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+                    Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
     return allgather(call, Collective::allgatherv, UniformSide{sendbuf, sendcount, sendtype},
-                     listed(recvbuf, recvcounts, displs, recvtype), *comm, Completion::on_start(request));
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm,
+                     Completion::on_start(request));
 }
 
 }  // namespace call

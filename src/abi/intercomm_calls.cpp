@@ -153,8 +153,7 @@ int Intercomm_create(Call& call, Communicator* local_comm, int local_leader, MPI
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const std::uint32_t context =
-        is_first(meeting) ? meeting.own.context : meeting.other.context;
+    const std::uint32_t context = is_first(meeting) ? meeting.own.context : meeting.other.context;
     return create_communicator(
         call, *local_comm, context,
         object::TwoGroups{local_comm->members(), meeting.remote, is_first(meeting)}, newintercomm);

@@ -55,79 +55,138 @@ ListedSide typed(const void* buffer, CountArray counts, const MPI_Aint displacem
 
 namespace call {
 
-int Neighbor_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
+int Neighbor_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                       void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       Communicator* comm)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
 }
 
-int Ineighbor_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm, MPI_Request* request)
+int Ineighbor_allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                        void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                        Communicator* comm, MPI_Request* request)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
 }
 
-int Neighbor_allgather_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Neighbor_allgather_init(Call& call, const void* sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                            MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/,
+                            MPI_Request* request)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, Completion::on_start(request));
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm,
+                     Completion::on_start(request));
 }
 
-int Neighbor_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype, Communicator* comm)
+int Neighbor_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                        void* recvbuf, CountArray recvcounts, CountArray displs,
+                        MPI_Datatype recvtype, Communicator* comm)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, listed(recvbuf, recvcounts, displs, recvtype), *comm, nullptr);
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm, nullptr);
 }
 
-int Ineighbor_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype, Communicator* comm, MPI_Request* request)
+int Ineighbor_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts,
+                         CountArray displs, MPI_Datatype recvtype, Communicator* comm,
+                         MPI_Request* request)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, listed(recvbuf, recvcounts, displs, recvtype), *comm, request);
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm, request);
 }
 
-int Neighbor_allgatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Neighbor_allgatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount,
+                             MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts,
+                             CountArray displs, MPI_Datatype recvtype, Communicator* comm,
+                             MPI_Info /*info*/, MPI_Request* request)
 {
-    return allgather(call, UniformSide{sendbuf, sendcount, sendtype}, listed(recvbuf, recvcounts, displs, recvtype), *comm, Completion::on_start(request));
+    return allgather(call, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm,
+                     Completion::on_start(request));
 }
 
-int Neighbor_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
+int Neighbor_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
 {
-    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
+    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype},
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm, nullptr);
 }
 
-int Ineighbor_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm, MPI_Request* request)
+int Ineighbor_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                       void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                       Communicator* comm, MPI_Request* request)
 {
-    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
+    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype},
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
 }
 
-int Neighbor_alltoall_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Neighbor_alltoall_init(Call& call, const void* sendbuf, MPI_Count sendcount,
+                           MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                           MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/,
+                           MPI_Request* request)
 {
-    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype}, UniformSide{recvbuf, recvcount, recvtype}, *comm, Completion::on_start(request));
+    return alltoall(call, UniformSide{sendbuf, sendcount, sendtype},
+                    UniformSide{recvbuf, recvcount, recvtype}, *comm,
+                    Completion::on_start(request));
 }
 
-int Neighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, Communicator* comm)
+int Neighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                       MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts,
+                       CountArray rdispls, MPI_Datatype recvtype, Communicator* comm)
 {
-    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype), listed(recvbuf, recvcounts, rdispls, recvtype), *comm, nullptr);
+    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype),
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm, nullptr);
 }
 
-int Ineighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, Communicator* comm, MPI_Request* request)
+int Ineighbor_alltoallv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                        MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts,
+                        CountArray rdispls, MPI_Datatype recvtype, Communicator* comm,
+                        MPI_Request* request)
 {
-    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype), listed(recvbuf, recvcounts, rdispls, recvtype), *comm, request);
+    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype),
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm, request);
 }
 
-int Neighbor_alltoallv_init(Call& call, const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Neighbor_alltoallv_init(Call& call, const void* sendbuf, CountArray sendcounts,
+                            CountArray sdispls, MPI_Datatype sendtype, void* recvbuf,
+                            CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype,
+                            Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
 {
-    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype), listed(recvbuf, recvcounts, rdispls, recvtype), *comm, Completion::on_start(request));
+    return alltoall(call, listed(sendbuf, sendcounts, sdispls, sendtype),
+                    listed(recvbuf, recvcounts, rdispls, recvtype), *comm,
+                    Completion::on_start(request));
 }
 
-int Neighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], Communicator* comm)
+int Neighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts,
+                       const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                       CountArray recvcounts, const MPI_Aint rdispls[],
+                       const MPI_Datatype recvtypes[], Communicator* comm)
 {
-    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes), typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, nullptr);
+    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, nullptr);
 }
 
-int Ineighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], Communicator* comm, MPI_Request* request)
+int Ineighbor_alltoallw(Call& call, const void* sendbuf, CountArray sendcounts,
+                        const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                        CountArray recvcounts, const MPI_Aint rdispls[],
+                        const MPI_Datatype recvtypes[], Communicator* comm, MPI_Request* request)
 {
-    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes), typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, request);
+    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, request);
 }
 
-int Neighbor_alltoallw_init(Call& call, const void* sendbuf, CountArray sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, CountArray recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Neighbor_alltoallw_init(Call& call, const void* sendbuf, CountArray sendcounts,
+                            const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                            CountArray recvcounts, const MPI_Aint rdispls[],
+                            const MPI_Datatype recvtypes[], Communicator* comm, MPI_Info /*info*/,
+                            MPI_Request* request)
 {
-    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes), typed(recvbuf, recvcounts, rdispls, recvtypes), *comm, Completion::on_start(request));
+    return alltoall(call, typed(sendbuf, sendcounts, sdispls, sendtypes),
+                    typed(recvbuf, recvcounts, rdispls, recvtypes), *comm,
+                    Completion::on_start(request));
 }
 
 }  // namespace call

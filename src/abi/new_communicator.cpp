@@ -143,8 +143,8 @@ int split_communicator(Call& call, Communicator& comm, int color, int key, MPI_C
     const int first = !comm.is_inter() || comm.is_first_group() ? comm.size() : comm.peer_count();
     const std::vector<int> members = split_members(offers, 0, first, color);
     const std::vector<int> others = split_members(offers, first, all, color);
-    const bool is_made = color != MPI_UNDEFINED && !members.empty() &&
-                         (!comm.is_inter() || !others.empty());
+    const bool is_made =
+        color != MPI_UNDEFINED && !members.empty() && (!comm.is_inter() || !others.empty());
     const int leader = is_made ? members.front() : -1;
     if (leader != static_cast<int>(scope.rank) && own.context != 0) {
         rank.release_context(own.context);

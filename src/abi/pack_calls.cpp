@@ -67,8 +67,8 @@ void in_parts(const object::Datatype& type, const void* buffer, MPI_Count count,
 {
     const std::uint64_t most = elements_at_once(type);
     const auto total = static_cast<std::uint64_t>(count);
-    const auto between = std::make_unique_for_overwrite<std::byte[]>(
-        std::min(most, total) * type.size_bytes);
+    const auto between =
+        std::make_unique_for_overwrite<std::byte[]>(std::min(most, total) * type.size_bytes);
     for (std::uint64_t done = 0; done < total; done += most) {
         const std::uint64_t now = std::min(most, total - done);
         void* const elements =

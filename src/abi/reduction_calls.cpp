@@ -92,8 +92,9 @@ int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbu
                   const Combination& combination, Communicator& comm, Completion completion)
 {
     if (comm.is_inter() && kind != Collective::allreduce) {
-        return call.fail(MPI_ERR_COMM, "prefix reductions have no meaning between the groups of an "
-                                       "inter-communicator; give an intra-communicator");
+        return call.fail(MPI_ERR_COMM,
+                         "prefix reductions have no meaning between the groups of an "
+                         "inter-communicator; give an intra-communicator");
     }
     CollectiveCall collective;
     collective.collective = kind;
@@ -179,10 +180,12 @@ int Ireduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI
     return reduce(call, sendbuf, recvbuf, {count, datatype, op}, root, *comm, request);
 }
 
-int Reduce_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-            MPI_Op op, int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Reduce_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                MPI_Datatype datatype, MPI_Op op, int root, Communicator* comm, MPI_Info /*info*/,
+                MPI_Request* request)
 {
-    return reduce(call, sendbuf, recvbuf, {count, datatype, op}, root, *comm, Completion::on_start(request));
+    return reduce(call, sendbuf, recvbuf, {count, datatype, op}, root, *comm,
+                  Completion::on_start(request));
 }
 
 int Allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
@@ -200,7 +203,8 @@ int Iallreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
 }
 
 int Allreduce_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
-               MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                   MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                   MPI_Request* request)
 {
     return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op},
                          *comm, Completion::on_start(request));
@@ -220,8 +224,9 @@ int Iscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_D
                          request);
 }
 
-int Scan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-          MPI_Op op, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Scan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+              MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+              MPI_Request* request)
 {
     return reduce_to_all(call, Collective::scan, sendbuf, recvbuf, {count, datatype, op}, *comm,
                          Completion::on_start(request));
@@ -241,8 +246,9 @@ int Iexscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI
                          request);
 }
 
-int Exscan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
-            MPI_Op op, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+int Exscan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                MPI_Request* request)
 {
     return reduce_to_all(call, Collective::exscan, sendbuf, recvbuf, {count, datatype, op}, *comm,
                          Completion::on_start(request));
@@ -261,9 +267,11 @@ int Ireduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray r
 }
 
 int Reduce_scatter_init(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts,
-                    MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+                        MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                        MPI_Request* request)
 {
-    return reduce_scatter(call, sendbuf, recvbuf, recvcounts, datatype, op, *comm, Completion::on_start(request));
+    return reduce_scatter(call, sendbuf, recvbuf, recvcounts, datatype, op, *comm,
+                          Completion::on_start(request));
 }
 
 int Reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
@@ -280,10 +288,11 @@ int Ireduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Co
 }
 
 int Reduce_scatter_block_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
-                          MPI_Datatype datatype, MPI_Op op, Communicator* comm,
-                          MPI_Info /*info*/, MPI_Request* request)
+                              MPI_Datatype datatype, MPI_Op op, Communicator* comm,
+                              MPI_Info /*info*/, MPI_Request* request)
 {
-    return reduce_scatter_block(call, sendbuf, recvbuf, {recvcount, datatype, op}, *comm, Completion::on_start(request));
+    return reduce_scatter_block(call, sendbuf, recvbuf, {recvcount, datatype, op}, *comm,
+                                Completion::on_start(request));
 }
 
 int Reduce_local(Call& call, const void* inbuf, void* inoutbuf, MPI_Count count,

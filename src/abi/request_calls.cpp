@@ -17,8 +17,8 @@ namespace {
 using engine::Op;
 using object::Rank;
 
-/// The ops behind an array of requests; null for MPI_REQUEST_NULL and for inactive ones. On the stack for the usual
-/// number of requests.
+/// The ops behind an array of requests; null for MPI_REQUEST_NULL and for inactive ones. On the
+/// stack for the usual number of requests.
 class OpArray {
   public:
     explicit OpArray(std::size_t wanted)

@@ -1,56 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual topologies (MPI-5.0 sections 8.4 and 8.5). Ranks keep their order whatever `reorder` says.
-#include <algorithm>
+// Grids and graphs that all ranks know (MPI-5.0 section 8.5). Ranks keep their order whatever
+// `reorder` says.
+#include "abi/topology_calls.hpp"
+
 #include <memory>
-#include <numeric>
-#include <span>
-#include <vector>
 
 #include "abi/call_order.hpp"
-#include "abi/new_communicator.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
-#include "object/collective.hpp"
-#include "object/topology.hpp"
 
 namespace headway::abi {
 namespace {
 
-using object::AdjacentGraph;
 using object::Cartesian;
 using object::Communicator;
 using object::FullGraph;
 using object::Topology;
-
-std::span<const int> list(const int* values, int count)
-{
-    return {values, static_cast<std::size_t>(std::max(count, 0))};
-}
-
-std::vector<int> copy_of(const int* values, int count)
-{
-    const std::span<const int> given = list(values, count);
-    return {given.begin(), given.end()};
-}
-
-/// As many as there is room for.
-void hand_out(std::span<const int> values, int* target, int room)
-{
-    const auto wanted = std::min(values.size(), static_cast<std::size_t>(room));
-    std::copy_n(values.begin(), wanted, target);
-}
-
-/// The topology of a communicator if it is of that kind; null, and the call failed, otherwise.
-template <typename Kind>
-const Kind* find_topology(Call& call, const Communicator& comm, const char* maker)
-{
-    const Topology* const topology = comm.topology();
-    const Kind* const found = topology != nullptr ? std::get_if<Kind>(topology) : nullptr;
-    if (found == nullptr) {
-        call.fail(MPI_ERR_TOPOLOGY, "the communicator has no such topology; give one of %s", maker);
-    }
-    return found;
-}
 
 const Cartesian* find_grid(Call& call, const Communicator& comm)
 {
@@ -60,16 +25,6 @@ const Cartesian* find_grid(Call& call, const Communicator& comm)
 const FullGraph* find_graph(Call& call, const Communicator& comm)
 {
     return find_topology<FullGraph>(call, comm, "MPI_Graph_create");
-}
-
-int check_intra(Call& call, const Communicator& comm)
-{
-    if (comm.is_inter()) {
-        return call.fail(MPI_ERR_COMM,
-                         "an inter-communicator cannot have a topology; give an "
-                         "intra-communicator");
-    }
-    return MPI_SUCCESS;
 }
 
 int check_member(Call& call, int rank, int size)
@@ -157,116 +112,17 @@ int create_leading(Call& call, Communicator& comm, int size, Topology topology, 
                                std::make_shared<const Topology>(std::move(topology)));
 }
 
-int check_neighbors(Call& call, const Communicator& comm, const char* name, const int ranks[],
-                    int count)
-{
-    if (count < 0) {
-        return call.fail(MPI_ERR_ARG, "%d neighbours (argument %s) are less than none", count,
-                         name);
-    }
-    for (const int rank : list(ranks, count)) {
-        if (rank < 0 || rank >= comm.size()) {
-            return call.fail(MPI_ERR_RANK,
-                             "argument %s names rank %d, outside the communicator's %d ranks",
-                             name, rank, comm.size());
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-int check_weights(Call& call, const char* name, const int weights[], int count)
-{
-    for (const int weight : list(weights, count)) {
-        if (weight < 0) {
-            return call.fail(MPI_ERR_ARG, "argument %s has the weight %d; none may be negative",
-                             name, weight);
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-/// All of a communicator stay, each with its own neighbours.
-int create_adjacent(Call& call, Communicator& comm, AdjacentGraph graph, MPI_Comm* made)
-{
-    const auto context = object::agree_for_all(rank_of(call), comm);
-    return create_communicator(call, comm, context, comm.members(), made,
-                               std::make_shared<const Topology>(std::move(graph)));
-}
-
-/// One edge of a distributed graph.
-struct Edge {
-    int source;
-    int destination;
-    int weight;
-};
-
-std::vector<Edge> own_edges(std::span<const int> sources, const int degrees[],
-                            const int destinations[], const int* weights)
-{
-    std::vector<Edge> edges;
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        for (int k = 0; k < degrees[i]; ++k) {
-            const std::size_t place = edges.size();
-            edges.push_back({sources[i], destinations[place],
-                             weights != nullptr ? weights[place] : 0});
-        }
-    }
-    return edges;
-}
-
-/// What a rank tells all others of what it was given.
-struct EdgeOffer {
-    std::uint64_t count;
-    int is_weighted;
-};
-
-/// The own neighbours among all edges, whose order is the same on all ranks.
-AdjacentGraph adjacent_to(int rank, const std::vector<Edge>& edges, bool is_weighted)
-{
-    AdjacentGraph graph;
-    graph.is_weighted = is_weighted;
-    for (const Edge& edge : edges) {
-        if (edge.destination == rank) {
-            graph.sources.push_back(edge.source);
-            graph.source_weights.push_back(edge.weight);
-        }
-        if (edge.source == rank) {
-            graph.destinations.push_back(edge.destination);
-            graph.destination_weights.push_back(edge.weight);
-        }
-    }
-    return graph;
-}
-
-int create_from_edges(Call& call, Communicator& comm, const std::vector<Edge>& own,
-                      bool is_weighted, MPI_Comm* made)
-{
-    object::Rank& rank = rank_of(call);
-    const EdgeOffer offer{own.size(), is_weighted ? 1 : 0};
-    std::vector<EdgeOffer> offers(static_cast<std::size_t>(comm.size()));
-    if (!object::allgather_bytes(rank, comm, &offer, offers.data(), sizeof offer)) {
-        return fail_for_memory(call);
-    }
-    std::vector<std::uint64_t> sizes(offers.size());
-    std::ranges::transform(offers, sizes.begin(),
-                           [](const EdgeOffer& each) { return each.count * sizeof(Edge); });
-    std::vector<Edge> all(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) /
-                          sizeof(Edge));
-    if (!object::allgather_lists(rank, comm, own.data(), all.data(), sizes)) {
-        return fail_for_memory(call);
-    }
-    if (std::ranges::any_of(offers, [&](const EdgeOffer& each) {
-            return each.count != 0 && each.is_weighted != offer.is_weighted && offer.count != 0;
-        })) {
-        return call.fail(MPI_ERR_ARG,
-                         "some ranks give weights and others MPI_UNWEIGHTED; let all do the same");
-    }
-    const bool has_weights = std::ranges::any_of(
-        offers, [](const EdgeOffer& each) { return each.is_weighted != 0; });
-    return create_adjacent(call, comm, adjacent_to(comm.rank(), all, has_weights), made);
-}
-
 }  // namespace
+
+int check_intra(Call& call, const Communicator& comm)
+{
+    if (comm.is_inter()) {
+        return call.fail(MPI_ERR_COMM,
+                         "an inter-communicator cannot have a topology; give an "
+                         "intra-communicator");
+    }
+    return MPI_SUCCESS;
+}
 
 namespace call {
 
@@ -494,113 +350,6 @@ int Graph_neighbors(Call& call, Communicator* comm, int rank, int maxneighbors, 
         return error;
     }
     hand_out(graph->neighbors(rank), neighbors, maxneighbors);
-    return MPI_SUCCESS;
-}
-
-int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
-                               const int sources[], const int* sourceweights, int outdegree,
-                               const int destinations[], const int* destweights,
-                               MPI_Info /*info*/, int /*reorder*/, MPI_Comm* comm_dist_graph)
-{
-    const bool is_weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
-    int error = check_intra(call, *comm_old);
-    if (error == MPI_SUCCESS) {
-        error = check_neighbors(call, *comm_old, "sources", sources, indegree);
-    }
-    if (error == MPI_SUCCESS) {
-        error = check_neighbors(call, *comm_old, "destinations", destinations, outdegree);
-    }
-    if (error == MPI_SUCCESS && is_weighted) {
-        error = check_weights(call, "sourceweights", sourceweights, indegree);
-    }
-    if (error == MPI_SUCCESS && is_weighted) {
-        error = check_weights(call, "destweights", destweights, outdegree);
-    }
-    if (error == MPI_SUCCESS) {
-        error = check_order(call, *comm_old);
-    }
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    AdjacentGraph graph;
-    graph.sources = copy_of(sources, indegree);
-    graph.destinations = copy_of(destinations, outdegree);
-    graph.is_weighted = is_weighted;
-    if (is_weighted) {
-        graph.source_weights = copy_of(sourceweights, indegree);
-        graph.destination_weights = copy_of(destweights, outdegree);
-    }
-    return create_adjacent(call, *comm_old, std::move(graph), comm_dist_graph);
-}
-
-int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sources[],
-                      const int degrees[], const int destinations[], const int* weights,
-                      MPI_Info /*info*/, int /*reorder*/, MPI_Comm* comm_dist_graph)
-{
-    int error = check_intra(call, *comm_old);
-    if (error == MPI_SUCCESS) {
-        error = check_neighbors(call, *comm_old, "sources", sources, n);
-    }
-    int count = 0;
-    for (const int degree : list(degrees, error == MPI_SUCCESS ? n : 0)) {
-        if (degree < 0 || __builtin_add_overflow(count, degree, &count)) {
-            error = call.fail(MPI_ERR_ARG, "argument degrees has %d, or too many in all", degree);
-            break;
-        }
-    }
-    if (error == MPI_SUCCESS && count > 0 && (destinations == nullptr || weights == nullptr)) {
-        error = call.fail(MPI_ERR_ARG,
-                          "argument destinations or weights is a null pointer; give %d of them, "
-                          "or MPI_UNWEIGHTED as weights",
-                          count);
-    }
-    if (error == MPI_SUCCESS) {
-        error = check_neighbors(call, *comm_old, "destinations", destinations, count);
-    }
-    const bool is_weighted = weights != MPI_UNWEIGHTED;
-    if (error == MPI_SUCCESS && is_weighted) {
-        error = check_weights(call, "weights", weights, count);
-    }
-    if (error == MPI_SUCCESS) {
-        error = check_order(call, *comm_old);
-    }
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    const std::vector<Edge> edges =
-        own_edges(list(sources, n), degrees, destinations, is_weighted ? weights : nullptr);
-    return create_from_edges(call, *comm_old, edges, is_weighted, comm_dist_graph);
-}
-
-int Dist_graph_neighbors_count(Call& call, Communicator* comm, int* indegree, int* outdegree,
-                               int* weighted)
-{
-    const auto* const graph = find_topology<AdjacentGraph>(call, *comm, "MPI_Dist_graph_create");
-    if (graph == nullptr) {
-        return MPI_ERR_TOPOLOGY;
-    }
-    *indegree = static_cast<int>(graph->sources.size());
-    *outdegree = static_cast<int>(graph->destinations.size());
-    *weighted = graph->is_weighted ? 1 : 0;
-    return MPI_SUCCESS;
-}
-
-int Dist_graph_neighbors(Call& call, Communicator* comm, int maxindegree, int sources[],
-                         int* sourceweights, int maxoutdegree, int destinations[],
-                         int* destweights)
-{
-    const auto* const graph = find_topology<AdjacentGraph>(call, *comm, "MPI_Dist_graph_create");
-    if (graph == nullptr) {
-        return MPI_ERR_TOPOLOGY;
-    }
-    hand_out(graph->sources, sources, maxindegree);
-    hand_out(graph->destinations, destinations, maxoutdegree);
-    if (graph->is_weighted && sourceweights != MPI_UNWEIGHTED) {
-        hand_out(graph->source_weights, sourceweights, maxindegree);
-    }
-    if (graph->is_weighted && destweights != MPI_UNWEIGHTED) {
-        hand_out(graph->destination_weights, destweights, maxoutdegree);
-    }
     return MPI_SUCCESS;
 }
 

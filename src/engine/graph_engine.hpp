@@ -58,8 +58,8 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph);
 void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
 
 /// Starts one run on the scope of the driver's rank: the next collective there, in the order in
-/// which all members call, unless the arguments number it. Returns the op that completes with it, or null: the heap is exhausted,
-/// and nothing was started. The template must outlive the run.
+/// which all members call, unless the arguments number it. Returns the op that completes with it,
+/// or null: the heap is exhausted, and nothing was started. The template must outlive the run.
 Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments);
 

@@ -76,8 +76,8 @@ bool end_message(Rank& rank, engine::Op* op)
 bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner, int tag,
               std::uint32_t* context)
 {
-    return end_message(
-        rank, start_message(rank, parent, kind, partner, tag, context, sizeof *context));
+    return end_message(rank,
+                       start_message(rank, parent, kind, partner, tag, context, sizeof *context));
 }
 
 }  // namespace
@@ -140,9 +140,8 @@ bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
 {
     engine::Op* const receive = start_message(rank, comm, engine::OpKind::receive, partner, tag,
                                               taken.data(), taken.size());
-    engine::Op* const send =
-        start_message(rank, comm, engine::OpKind::send, partner, tag,
-                      const_cast<std::byte*>(given.data()), given.size());
+    engine::Op* const send = start_message(rank, comm, engine::OpKind::send, partner, tag,
+                                           const_cast<std::byte*>(given.data()), given.size());
     const bool is_sent = end_message(rank, send);
     return end_message(rank, receive) && is_sent;
 }

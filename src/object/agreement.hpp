@@ -29,8 +29,8 @@ std::optional<std::uint32_t> agree_for_part(Rank& rank, Communicator& parent, co
 std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, const Group& group,
                                             int tag);
 
-/// Swaps bytes of the library's own with a rank that messages on `comm` can name; both call with the
-/// same sizes crossed over and the same tag. Blocks. False: the node heap is exhausted.
+/// Swaps bytes of the library's own with a rank that messages on `comm` can name; both call with
+/// the same sizes crossed over and the same tag. Blocks. False: the node heap is exhausted.
 bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
                 std::span<const std::byte> given, std::span<std::byte> taken);
 

@@ -59,7 +59,8 @@ class Communicator {
     /// Of messages: its ranks are those of peer_count().
     engine::Scope& scope() noexcept { return *scope_; }
     const engine::Scope& scope() const noexcept { return *scope_; }
-    /// Of collectives: of an inter-communicator the members of both groups, the first group's first.
+    /// Of collectives: of an inter-communicator the members of both groups, the first group's
+    /// first.
     engine::Scope& joint_scope() noexcept { return joint_ != nullptr ? *joint_ : *scope_; }
     const engine::Scope& joint_scope() const noexcept
     {

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t chunk_bytes_min = 4096;
 constexpr std::uint32_t chunks_max = 64;
-// Context ids stay below it; the odd one names messages with their numbers, as those of collectives.
+// Context ids stay below it; the odd one names messages with their numbers, as those of
+// collectives.
 constexpr std::uint32_t partitioned_context = 0x4000'0001U;
 
 /// A power of two, as numbers of partitions often are: then no chunk touches two of them.

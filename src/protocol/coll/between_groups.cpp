@@ -58,8 +58,8 @@ Graph inter_bcast(const TwoSides& sides, std::uint32_t root)
         return graph;
     }
     const std::uint32_t begin = root < sides.first_size ? sides.first_size : 0;
-    const std::uint32_t count = root < sides.first_size ? sides.size - sides.first_size
-                                                        : sides.first_size;
+    const std::uint32_t count =
+        root < sides.first_size ? sides.size - sides.first_size : sides.first_size;
     const std::uint32_t place = sides.rank == root ? 0 : sides.rank - begin + 1;
     const auto real = [&](std::uint32_t other) { return other == 0 ? root : begin + other - 1; };
     add_spread(graph, place, count + 1, real, Graph::none);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhood collectives on grids (where a neighbour may be twice the same rank, the rank itself,
-// or nobody) and on distributed graphs, in all forms, blocking, started and persistent.
+// Neighbourhood collectives on grids (where a neighbour may be twice the same rank, the rank
+// itself, or nobody) and on distributed graphs, in all forms, blocking, started and persistent.
 #include "../check.h"
 
 enum { forms = 3, rounds = 3, block = 4 };
@@ -175,9 +175,9 @@ static void triangle(struct check* t)
     }
     for (int i = t->rank; i < t->size; ++i)
         n.destinations[n.out++] = i;
-    CHECK_CALL(t, MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n.in, n.sources, MPI_UNWEIGHTED,
-                                                 n.out, n.destinations, MPI_UNWEIGHTED,
-                                                 MPI_INFO_NULL, 0, &comm));
+    CHECK_CALL(
+        t, MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n.in, n.sources, MPI_UNWEIGHTED, n.out,
+                                          n.destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
     all_calls(t, comm, &n);
     CHECK_CALL(t, MPI_Comm_free(&comm));
 }
@@ -219,7 +219,7 @@ static void strided(struct check* t)
     memset(in, 0xff, sizeof in);
     CHECK_CALL(t, MPI_Neighbor_alltoall_c(out, 2, every_other, in, 2, every_other, ring));
     const int want[8] = {10 * before + 3, -1, 10 * before + 4, -1,
-                         10 * after + 1, -1, 10 * after + 2, -1};
+                         10 * after + 1,  -1, 10 * after + 2,  -1};
     for (int i = 0; i < 8; ++i)
         CHECK_INT(t, in[i], want[i]);
     CHECK_CALL(t, MPI_Type_free(&every_other));

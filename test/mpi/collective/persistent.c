@@ -196,8 +196,8 @@ static void any_order(struct check* t)
     CHECK_CALL(t, MPI_Request_free(&requests[1]));
 }
 
-// (tens, digits): what stands behind moves what stands before to the left. Associative, and keeps the
-// order of its operands.
+// (tens, digits): what stands behind moves what stands before to the left. Associative, and keeps
+// the order of its operands.
 static void append(void* in, void* inout, int* count, MPI_Datatype* type)
 {
     const int* a = in;
@@ -225,8 +225,7 @@ static void freed_parts(struct check* t)
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     int sum[2] = {-1, -1}, digit[2] = {10, -1};
     CHECK_CALL(t, MPI_Bcast_init(in, 2, gapped, 0, comm, MPI_INFO_NULL, &requests[0]));
-    CHECK_CALL(t, MPI_Allreduce_init(digit, sum, 1, pair, op, comm, MPI_INFO_NULL,
-                                     &requests[1]));
+    CHECK_CALL(t, MPI_Allreduce_init(digit, sum, 1, pair, op, comm, MPI_INFO_NULL, &requests[1]));
     CHECK_CALL(t, MPI_Op_free(&op));
     CHECK_CALL(t, MPI_Type_free(&gapped));
     CHECK_CALL(t, MPI_Type_free(&pair));

@@ -7,8 +7,8 @@ enum { tag = 9, create_tag = 77, long_ints = 30000 };
 
 struct sides {
     MPI_Comm local, inter;
-    int color;        // the group: 0 are the even ranks of the world, 1 the odd ones
-    int rank, size;   // in the own group
+    int color;       // the group: 0 are the even ranks of the world, 1 the odd ones
+    int rank, size;  // in the own group
     int remote_size;
 };
 
@@ -83,8 +83,7 @@ static void messages(struct check* t, const struct sides* s, MPI_Comm inter, int
         CHECK_CALL(t, MPI_Mprobe(MPI_ANY_SOURCE, tag, inter, &message, &status));
         CHECK(t, status.MPI_SOURCE >= 0 && status.MPI_SOURCE < s->remote_size);
         CHECK_CALL(t, MPI_Mrecv(in, count, MPI_INT, &message, &status));
-        CHECK_PATTERN(t, in, bytes,
-                      (uint64_t)world_rank_of(s, 1 - s->color, status.MPI_SOURCE));
+        CHECK_PATTERN(t, in, bytes, (uint64_t)world_rank_of(s, 1 - s->color, status.MPI_SOURCE));
     }
     CHECK_CALL(t, MPI_Waitall(s->remote_size, requests, MPI_STATUSES_IGNORE));
     // Nobody's next message is mistaken for one of these.
@@ -152,8 +151,8 @@ static void listed(struct check* t, const struct sides* s, MPI_Comm inter)
             in[i] = i;
     }
     memset(out, 0xff, sizeof out);
-    CHECK_CALL(t, MPI_Scatterv(in, counts, places, MPI_INT, out, s->rank + 1, MPI_INT, root,
-                               inter));
+    CHECK_CALL(t,
+               MPI_Scatterv(in, counts, places, MPI_INT, out, s->rank + 1, MPI_INT, root, inter));
     if (s->color == 1) {
         const int first = s->rank * (s->rank + 1) / 2;
         for (int i = 0; i <= s->rank; ++i)
@@ -175,8 +174,8 @@ static void for_all(struct check* t, const struct sides* s, MPI_Comm inter)
         out[i] = 1000 * t->rank + i;
     CHECK_CALL(t, MPI_Alltoall(out, given, MPI_INT, in, taken, MPI_INT, inter));
     for (int i = 0; i < s->remote_size * taken; ++i)
-        CHECK_INT(t, in[i], 1000 * world_rank_of(s, 1 - s->color, i / taken) + s->rank * taken +
-                                i % taken);
+        CHECK_INT(t, in[i],
+                  1000 * world_rank_of(s, 1 - s->color, i / taken) + s->rank * taken + i % taken);
     CHECK_CALL(t, MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, inter));
     int want = 0;
     for (int i = 0; i < s->remote_size; ++i)

@@ -67,8 +67,7 @@ static void check_grid(struct check* t, MPI_Comm grid, const int* extents, int p
         CHECK_CALL(t, MPI_Cart_shift(grid, 1, step, &from, &to));
         const int before = own[1] - step, after = own[1] + step;
         if (!period) {
-            CHECK_INT(t, from, before < 0 || before >= extents[1] ? MPI_PROC_NULL
-                                                                  : rank - step);
+            CHECK_INT(t, from, before < 0 || before >= extents[1] ? MPI_PROC_NULL : rank - step);
             CHECK_INT(t, to, after < 0 || after >= extents[1] ? MPI_PROC_NULL : rank + step);
         }
     }
@@ -200,9 +199,9 @@ static void check_ring(struct check* t, MPI_Comm ring, int weighted)
     CHECK_CALL(t, MPI_Dist_graph_neighbors_count(ring, &in, &out, &flag));
     CHECK(t, in == 1 && out == 1);
     CHECK_INT(t, flag, weighted);
-    CHECK_CALL(t, MPI_Dist_graph_neighbors(ring, 1, sources, weighted ? source_weights
-                                                                      : MPI_UNWEIGHTED,
-                                           1, destinations, weighted ? weights : MPI_UNWEIGHTED));
+    CHECK_CALL(
+        t, MPI_Dist_graph_neighbors(ring, 1, sources, weighted ? source_weights : MPI_UNWEIGHTED, 1,
+                                    destinations, weighted ? weights : MPI_UNWEIGHTED));
     const int before = (t->rank + t->size - 1) % t->size;
     CHECK_INT(t, sources[0], before);
     CHECK_INT(t, destinations[0], (t->rank + 1) % t->size);
@@ -241,9 +240,9 @@ static void distributed(struct check* t)
         degrees[i] = 1;
         destinations[i] = (i + 1) % t->size;
     }
-    CHECK_CALL(t, MPI_Dist_graph_create(MPI_COMM_WORLD, t->rank == 0 ? t->size : 0, sources,
-                                        degrees, destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                        &ring));
+    CHECK_CALL(t,
+               MPI_Dist_graph_create(MPI_COMM_WORLD, t->rank == 0 ? t->size : 0, sources, degrees,
+                                     destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring));
     check_ring(t, ring, 0);
     CHECK_CALL(t, MPI_Comm_free(&ring));
     CHECK_CALL(t, MPI_Dist_graph_create(MPI_COMM_WORLD, 0, sources, degrees, destinations,
@@ -272,8 +271,9 @@ static void refused(struct check* t)
     REFUSED(t, MPI_Graph_create(MPI_COMM_WORLD, 1, (const int[]){1}, &outside, 0, &made),
             MPI_ERR_ARG, MPI_ERR_RANK);
     if (!t->lenient)
-        REFUSED(t, MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &outside, MPI_UNWEIGHTED, 0,
-                                                  NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
+        REFUSED(t,
+                MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &outside, MPI_UNWEIGHTED, 0, NULL,
+                                               MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
                 MPI_ERR_ARG, MPI_ERR_RANK);
     CHECK_CALL(t, MPI_Cart_create(MPI_COMM_WORLD, 1, &t->size, &period, 0, &line));
     MPI_Comm_set_errhandler(line, MPI_ERRORS_RETURN);

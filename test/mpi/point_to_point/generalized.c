@@ -190,7 +190,6 @@ static void by_thread(struct check* t)
     }
 }
 
-
 static int test_main(void)
 {
     int level = 0;

@@ -88,8 +88,8 @@ static void strided(struct check* t)
     CHECK_CALL(t, MPI_Type_vector(blocks, 1, 2, MPI_INT, &every_other));
     CHECK_CALL(t, MPI_Type_commit(&every_other));
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    CHECK_CALL(t, MPI_Recv_init_c(in, 1, every_other, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
-                                  &requests[0]));
+    CHECK_CALL(
+        t, MPI_Recv_init_c(in, 1, every_other, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[0]));
     CHECK_CALL(t, MPI_Ssend_init_c(out, 1, every_other, n.to, tag, comm, &requests[1]));
     CHECK_CALL(t, MPI_Type_free(&every_other));
     CHECK_CALL(t, MPI_Comm_free(&comm));
@@ -195,10 +195,10 @@ static void nobody(struct check* t)
     int value = 3;
     MPI_Request requests[2];
     MPI_Status statuses[2];
-    CHECK_CALL(t, MPI_Send_init(&value, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD,
-                                &requests[0]));
-    CHECK_CALL(t, MPI_Recv_init(&value, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD,
-                                &requests[1]));
+    CHECK_CALL(t,
+               MPI_Send_init(&value, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &requests[0]));
+    CHECK_CALL(t,
+               MPI_Recv_init(&value, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD, &requests[1]));
     for (int round = 0; round < 3; ++round) {
         CHECK_CALL(t, MPI_Startall(2, requests));
         CHECK_CALL(t, MPI_Waitall(2, requests, statuses));
