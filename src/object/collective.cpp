@@ -37,10 +37,9 @@ engine::Graph build_graph(const Communicator& communicator, Algorithm algorithm,
                                              ? static_cast<std::uint32_t>(communicator.size())
                                              : communicator.scope().size;
         const protocol::coll::TwoSides sides{scope.rank, scope.size, first_size};
-        return protocol::coll::build(algorithm, sides, call.root);
+        return protocol::coll::build_between_groups(algorithm, sides, call.root);
     }
-    return protocol::coll::build(
-        algorithm, protocol::coll::Place{scope.rank, scope.size, call.in_place}, call.root);
+    return protocol::coll::build(algorithm, {scope.rank, scope.size, call.in_place}, call.root);
 }
 
 engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Algorithm algorithm,

@@ -88,7 +88,7 @@ Algorithm choose_between_groups(Collective collective) noexcept
     }
 }
 
-Graph build(Algorithm algorithm, const TwoSides& sides, std::uint32_t root)
+Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint32_t root)
 {
     switch (algorithm) {
         case Algorithm::inter_bcast:

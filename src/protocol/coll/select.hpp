@@ -78,6 +78,6 @@ Algorithm choose_between_groups(Collective collective) noexcept;
 /// Requires: neither of neighbours, see neighbor_exchange(), nor between groups.
 Graph build(Algorithm algorithm, Place place, std::uint32_t root);
 /// Requires: an algorithm between groups.
-Graph build(Algorithm algorithm, const TwoSides& sides, std::uint32_t root);
+Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint32_t root);
 
 }  // namespace headway::protocol::coll

@@ -41,7 +41,7 @@ class BetweenGroups : public testing::TestWithParam<Sizes> {
     {
         std::vector<Graph> graphs;
         for (std::uint32_t rank = 0; rank < size(); ++rank) {
-            graphs.push_back(build(algorithm, sides(rank), root_for(rank, root)));
+            graphs.push_back(build_between_groups(algorithm, sides(rank), root_for(rank, root)));
         }
         return {std::move(graphs), count, seed};
     }
