@@ -10,6 +10,7 @@
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
+#include "object/group.hpp"
 
 namespace headway::abi {
 namespace {
@@ -117,6 +118,58 @@ int spread(Call& call, Communicator& local, int leader, Meeting& meeting)
     return MPI_SUCCESS;
 }
 
+/// Where the groups' leaders meet.
+struct MeetingPoint {
+    MPI_Comm peer_comm;
+    int remote_leader;  ///< looked at by the local leader only, as the communicator is
+    int tag;
+};
+
+int join_groups(Call& call, Communicator& local_comm, int local_leader, const MeetingPoint& point,
+                MPI_Comm* newintercomm)
+{
+    Meeting meeting;
+    if (local_comm.rank() == local_leader) {
+        meeting.own.error =
+            meet(call, local_comm, point.peer_comm, point.remote_leader, point.tag, meeting);
+    }
+    int error = spread(call, local_comm, local_leader, meeting);
+    if (error == MPI_SUCCESS) {
+        error = check_disjoint(call, local_comm.members(), meeting.remote);
+    }
+    const bool picked = local_comm.rank() == local_leader && meeting.own.context != 0;
+    if (picked && (error != MPI_SUCCESS || !is_first(meeting))) {
+        rank_of(call).release_context(meeting.own.context);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    const std::uint32_t context = is_first(meeting) ? meeting.own.context : meeting.other.context;
+    return create_communicator(
+        call, local_comm, context,
+        object::TwoGroups{local_comm.members(), meeting.remote, is_first(meeting)}, newintercomm);
+}
+
+/// Strings that differ may give one number: what is told apart by it keeps its order anyway.
+int tag_of(const char* text)
+{
+    std::uint32_t hash = 0x811C'9DC5U;
+    for (; *text != '\0'; ++text) {
+        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x0100'0193U;
+    }
+    return static_cast<int>(hash >> 1U);
+}
+
+int check_leader(Call& call, const char* name, int leader, const object::Group& group)
+{
+    if (leader < 0 || leader >= group.size()) {
+        return call.fail(MPI_ERR_RANK,
+                         "the leader (argument %s) is %d, outside its group's %d ranks", name,
+                         leader, group.size());
+    }
+    return MPI_SUCCESS;
+}
+
 }  // namespace
 
 namespace call {
@@ -138,25 +191,51 @@ int Intercomm_create(Call& call, Communicator* local_comm, int local_leader, MPI
     if (const int error = check_order(call, *local_comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
-    Meeting meeting;
-    if (local_comm->rank() == local_leader) {
-        meeting.own.error = meet(call, *local_comm, peer_comm, remote_leader, tag, meeting);
+    return join_groups(call, *local_comm, local_leader, {peer_comm, remote_leader, tag},
+                       newintercomm);
+}
+
+int Intercomm_create_from_groups(Call& call, object::Group* local_group, int local_leader,
+                                 object::Group* remote_group, int remote_leader,
+                                 const char* stringtag, MPI_Info /*info*/,
+                                 object::ErrorHandler* errhandler, MPI_Comm* newintercomm)
+{
+    Rank& rank = rank_of(call);
+    int error = check_leader(call, "local_leader", local_leader, *local_group);
+    if (error == MPI_SUCCESS && local_group->rank() == MPI_UNDEFINED) {
+        error = call.fail(MPI_ERR_GROUP, "the caller is no member of the local group");
     }
-    int error = spread(call, *local_comm, local_leader, meeting);
-    if (error == MPI_SUCCESS) {
-        error = check_disjoint(call, local_comm->members(), meeting.remote);
-    }
-    const bool picked = local_comm->rank() == local_leader && meeting.own.context != 0;
-    if (picked && (error != MPI_SUCCESS || !is_first(meeting))) {
-        rank_of(call).release_context(meeting.own.context);
+    // The remote group is known to the leader, and perhaps to the others.
+    MeetingPoint point{MPI_COMM_WORLD, 0, tag_of(stringtag)};
+    if (error == MPI_SUCCESS && local_group->rank() == local_leader) {
+        error = check_leader(call, "remote_leader", remote_leader, *remote_group);
+        if (error == MPI_SUCCESS) {
+            point.remote_leader =
+                remote_group->world_ranks()[static_cast<std::size_t>(remote_leader)];
+        }
     }
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const std::uint32_t context = is_first(meeting) ? meeting.own.context : meeting.other.context;
-    return create_communicator(
-        call, *local_comm, context,
-        object::TwoGroups{local_comm->members(), meeting.remote, is_first(meeting)}, newintercomm);
+    const auto context = object::agree_in_group(rank, *rank.world, *local_group, point.tag);
+    if (!context) {
+        return fail_for_memory(call);
+    }
+    if (*context == 0) {
+        return fail_for_contexts(call);
+    }
+    const std::vector<int> members(local_group->world_ranks().begin(),
+                                   local_group->world_ranks().end());
+    // Gone when the groups are joined.
+    const NewCommunicator local(call, *rank.self, *context, members);
+    if (local.get() == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    error = join_groups(call, *local.get(), local_leader, point, newintercomm);
+    if (error == MPI_SUCCESS) {
+        object::find_communicator(rank, *newintercomm)->set_error_handler(errhandler);
+    }
+    return error;
 }
 
 int Intercomm_merge(Call& call, Communicator* intercomm, int high, MPI_Comm* newintracomm)

@@ -269,6 +269,28 @@ static void made_of_it(struct check* t, const struct sides* s, MPI_Comm inter)
     CHECK_CALL(t, MPI_Comm_free(&made));
 }
 
+// Without a communicator: the leaders know both groups, the others their own.
+static void from_groups(struct check* t, const struct sides* s, MPI_Comm inter)
+{
+    MPI_Group local, remote, given;
+    MPI_Comm made;
+    int result = -1;
+    CHECK_CALL(t, MPI_Comm_group(inter, &local));
+    CHECK_CALL(t, MPI_Comm_remote_group(inter, &remote));
+    given = s->rank == 0 || t->lenient ? remote : MPI_GROUP_EMPTY;
+    CHECK_CALL(t, MPI_Intercomm_create_from_groups(local, 0, given, 0, "test://inter",
+                                                   MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    CHECK_CALL(t, MPI_Comm_compare(inter, made, &result));
+    CHECK_INT(t, result, MPI_CONGRUENT);
+    messages(t, s, made, 2);
+    MPI_Errhandler handler;
+    CHECK_CALL(t, MPI_Comm_get_errhandler(made, &handler));
+    CHECK(t, handler == MPI_ERRORS_RETURN);
+    CHECK_CALL(t, MPI_Comm_free(&made));
+    MPI_Group_free(&local);
+    MPI_Group_free(&remote);
+}
+
 static void refused(struct check* t, const struct sides* s, MPI_Comm inter)
 {
     int value = 0;
@@ -309,6 +331,7 @@ static int test_main(void)
     started(&t, &s, s.inter);
     merged(&t, &s, s.inter);
     made_of_it(&t, &s, s.inter);
+    from_groups(&t, &s, s.inter);
     refused(&t, &s, s.inter);
     CHECK_CALL(&t, MPI_Comm_free(&s.inter));
     CHECK_CALL(&t, MPI_Comm_free(&s.local));

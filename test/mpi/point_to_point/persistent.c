@@ -3,7 +3,7 @@
 // in every completion call, freed while active and inactive.
 #include "../check.h"
 
-enum { tag = 5, rounds = 20, long_ints = 40000, buffer_bytes = 1 << 16 };
+enum { tag = 5, rounds = 20, long_ints = 40000, buffer_bytes = 1 << 19 };
 
 struct neighbors {
     int to, from;
