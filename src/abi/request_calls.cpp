@@ -182,6 +182,12 @@ class Looker {
     Call& call_;
 };
 
+bool is_partitioned(const Op& op)
+{
+    object::Persistent* const starter = object::starter_of(op);
+    return starter != nullptr && starter->as_partitioned() != nullptr;
+}
+
 bool is_over(const Op* op)
 {
     return op == nullptr || op->word.is_complete();
@@ -443,8 +449,7 @@ int Request_free(Call& call, MPI_Request* request)
                          "a non-blocking collective cannot be freed before it is "
                          "complete; wait for it (MPI-5.0 section 6.12)");
     }
-    if (const object::Persistent* const starter = object::starter_of(*op);
-        starter != nullptr && !starter->may_be_freed_active()) {
+    if (is_partitioned(*op)) {
         blame(call, *op);
         return call.fail(MPI_ERR_REQUEST,
                          "an active partitioned request cannot be freed; complete it first "
@@ -466,6 +471,10 @@ int Cancel(Call& call, MPI_Request* request)
     if (const object::Generalized* const generalized = object::generalized_of(*op);
         generalized != nullptr) {
         return generalized->cancel(op->word.is_complete());
+    }
+    if (is_partitioned(*op)) {
+        blame(call, *op);
+        return call.fail(MPI_ERR_REQUEST, "a partitioned request cannot be cancelled");
     }
     if (op->kind == engine::OpKind::receive) {
         // A receive that has matched completes as if nothing had been asked; sends always do.

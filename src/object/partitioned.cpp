@@ -116,6 +116,26 @@ bool Partitioned::make_chunks()
     return true;
 }
 
+engine::Op* Partitioned::make_whole()
+{
+    if (chunks_ == 1) {
+        return make_chunks() ? parts_.front() : nullptr;
+    }
+    engine::Driver& driver = rank().driver();
+    engine::Op* const joint = engine::create_joint(driver, kind(), chunks_);
+    if (joint == nullptr) {
+        return nullptr;
+    }
+    if (!make_chunks()) {
+        driver.destroy_op(joint);
+        return nullptr;
+    }
+    for (engine::Op* part : parts_) {
+        engine::add_part(joint, part);
+    }
+    return joint;
+}
+
 base::Result<engine::Op*> Partitioned::start()
 {
     const auto partitions = static_cast<std::size_t>(description_.partitions);
@@ -131,18 +151,11 @@ base::Result<engine::Op*> Partitioned::start()
         }
         return op;
     }
-    engine::Op* const joint = engine::create_joint(driver, kind(), chunks_);
-    if (joint == nullptr) {
+    engine::Op* const whole = make_whole();
+    if (whole == nullptr) {
         return nullptr;
     }
-    if (!make_chunks()) {
-        driver.destroy_op(joint);
-        return nullptr;
-    }
-    for (engine::Op* part : parts_) {
-        engine::add_part(joint, part);
-    }
-    set_keep(*joint, new Run(*this));
+    set_keep(*whole, new Run(*this));
     if (is_send()) {
         missing_.assign(chunks_, 0);
         for (int partition = 0; partition < description_.partitions; ++partition) {
@@ -157,8 +170,10 @@ base::Result<engine::Op*> Partitioned::start()
             protocol::start_receive(driver, part);
         }
     }
-    engine::seal_joint(driver, joint);
-    return joint;
+    if (chunks_ > 1) {
+        engine::seal_joint(driver, whole);
+    }
+    return whole;
 }
 
 void Partitioned::make_ready(int partition)
@@ -210,7 +225,9 @@ void Partitioned::finish(engine::Op& op)
         if (part->error != engine::OpError::none) {
             op.error = part->error;
         }
-        rank().driver().destroy_op(part);
+        if (part != &op) {
+            rank().driver().destroy_op(part);
+        }
     }
     parts_.clear();
     op.status_source = description_.peer;

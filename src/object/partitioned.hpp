@@ -32,7 +32,6 @@ class Partitioned final : public Persistent {
 
     Partitioned(Rank& rank, Communicator& communicator, const Description& description);
 
-    bool may_be_freed_active() const noexcept override { return false; }
     Partitioned* as_partitioned() noexcept override { return this; }
 
     bool is_send() const noexcept { return kind() == engine::OpKind::send; }
@@ -60,6 +59,8 @@ class Partitioned final : public Persistent {
     std::byte* bytes() noexcept;
     engine::Op* make_chunk(std::uint64_t chunk);
     bool make_chunks();
+    /// The op of the request: the only chunk's, or one that all chunks' are part of.
+    engine::Op* make_whole();
     void unpack_once(int partition);
     void finish(engine::Op& op);
 

@@ -35,9 +35,8 @@ class Persistent {
     /// A complete op that stands for operations that were over when they started.
     bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
 
-    /// Whether an active one may be freed and goes on by itself.
-    virtual bool may_be_freed_active() const noexcept { return true; }
-    /// Null: it is not partitioned.
+    /// Null: it is not partitioned. Those that are belong to their active op, and so cannot be
+    /// freed before it is over.
     virtual Partitioned* as_partitioned() noexcept { return nullptr; }
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:

@@ -225,6 +225,7 @@ static void refused(struct check* t)
     CHECK_CALL(t, MPI_Pready(0, request));
     REFUSED(t, MPI_Pready(0, request), MPI_ERR_ARG);
     REFUSED(t, MPI_Request_free(&request), MPI_ERR_REQUEST);
+    REFUSED(t, MPI_Cancel(&request), MPI_ERR_REQUEST);
     CHECK_CALL(t, MPI_Pready(1, request));
     char in[2];
     MPI_Request received;
