@@ -263,6 +263,51 @@ static void in_place(struct check* t)
     CHECK_CALL(t, MPI_Request_free(&request));
 }
 
+// The forms whose counts are MPI_Count.
+static void wide(struct check* t)
+{
+    MPI_Count ones[ranks_max], own = 1;
+    MPI_Aint places[ranks_max], byte_places[ranks_max];
+    MPI_Datatype types[ranks_max];
+    int out[ranks_max], in[4][ranks_max], sum = -1;
+    MPI_Request requests[6];
+    for (int i = 0; i < ranks_max; ++i) {
+        ones[i] = 1;
+        places[i] = i;
+        byte_places[i] = i * (MPI_Aint)sizeof(int);
+        types[i] = MPI_INT;
+        out[i] = 100 * t->rank + i;
+    }
+    const MPI_Info none = MPI_INFO_NULL;
+    CHECK_CALL(t, MPI_Allgatherv_init_c(out, own, MPI_INT, in[0], ones, places, MPI_INT,
+                                        MPI_COMM_WORLD, none, &requests[0]));
+    CHECK_CALL(t, MPI_Alltoallv_init_c(out, ones, places, MPI_INT, in[1], ones, places, MPI_INT,
+                                       MPI_COMM_WORLD, none, &requests[1]));
+    CHECK_CALL(t, MPI_Alltoallw_init_c(out, ones, byte_places, types, in[2], ones, byte_places,
+                                       types, MPI_COMM_WORLD, none, &requests[2]));
+    CHECK_CALL(t, MPI_Reduce_scatter_init_c(out, &sum, ones, MPI_INT, MPI_SUM, MPI_COMM_WORLD, none,
+                                            &requests[3]));
+    CHECK_CALL(t, MPI_Alltoall_init_c(out, own, MPI_INT, in[3], own, MPI_INT, MPI_COMM_WORLD, none,
+                                      &requests[4]));
+    CHECK_CALL(t, MPI_Barrier_init(MPI_COMM_WORLD, none, &requests[5]));
+    for (int round = 0; round < 2; ++round) {
+        memset(in, 0xff, sizeof in);
+        CHECK_CALL(t, MPI_Startall(6, requests));
+        CHECK_CALL(t, MPI_Waitall(6, requests, MPI_STATUSES_IGNORE));
+        int want = 0;
+        for (int i = 0; i < t->size; ++i) {
+            CHECK_INT(t, in[0][i], 100 * i);
+            CHECK_INT(t, in[1][i], 100 * i + t->rank);
+            CHECK_INT(t, in[2][i], 100 * i + t->rank);
+            CHECK_INT(t, in[3][i], 100 * i + t->rank);
+            want += 100 * i + t->rank;
+        }
+        CHECK_INT(t, sum, want);
+    }
+    for (int i = 0; i < 6; ++i)
+        CHECK_CALL(t, MPI_Request_free(&requests[i]));
+}
+
 static void refused(struct check* t)
 {
     MPI_Request request;
@@ -297,6 +342,7 @@ static int test_main(void)
     any_order(&t);
     freed_parts(&t);
     in_place(&t);
+    wide(&t);
     refused(&t);
     return check_finish(&t);
 }
