@@ -7,22 +7,28 @@ from mpi_spec import Arg, Function, SpecError
 
 # Kinds whose inputs nothing is asked of.
 FREE = {
-    "request", "message", "address", "strings", "argc", "argv", "varargs", "number",
+    "request", "message", "leader_comm", "address", "strings", "argc", "argv", "varargs", "number",
     "displacement", "byte_number", "aint", "offset", "rank", "int", "flag", "keyval",
     "tool_function", "tool_value", "attribute_function", "string_or_null",
 }
 COMM = {"comm", "comm_or_null"}
 NOT_NEGATIVE = {"count", "byte_count", "long_count", "length", "aint_size"}
-RANK_OF_COMM = {"dest", "source", "root"}
+RANK_OF_COMM = {"dest", "source"}
 # Kinds that are looked up in the rank, which is not there before MPI_Init.
 NEED_RANK = {*COMM, "group", "datatype", "any_datatype", "queried_datatype", "named_datatype",
              "op"}
 OF_ITSELF = {"tag", "recv_tag", "color"}
 # Kinds of which a function may take an array of any length, and what looks at all of them.
 LISTED = {"count": "check_counts", "any_datatype": "check_any_datatypes", "number": None,
-          "byte_number": None, "int": None}
+          "byte_number": None, "int": None, "flag": None, "rank": None}
 # Kinds of which collectives take one for each rank, and the function that looks at all of them.
-PER_RANK = {"count": "check_counts", "displacement": None, "datatype": "check_datatypes"}
+PER_RANK = {"count": "check_counts", "displacement": None, "aint": None,
+            "datatype": "check_datatypes"}
+# What the communicator knows the length of: the member that says it.
+LENGTHS = {"group": "peer_count()", "members": "size()", "sources": "source_count()",
+           "destinations": "destination_count()"}
+# The hand-written function knows the length, and looks at all of it.
+UNCHECKED = {"topology"}
 
 
 class Checks:
@@ -47,7 +53,8 @@ class Checks:
             if root is None:
                 raise SpecError(f"{self.function.name}: root_only without a root")
             result += self.input(root)
-            result.append(f"const bool at_root = {root.name} == {self.comm_object()}->rank();")
+            result.append(
+                f"const bool at_root = is_at_root({root.name}, *{self.comm_object()});")
         for arg in self.args:
             if arg is self.comm or (arg is root and self.at_root_needed):
                 continue
@@ -79,6 +86,8 @@ class Checks:
 
     def array_not_null(self, arg: Arg) -> list[str]:
         length = arg.array
+        if length in UNCHECKED:
+            return []
         if length not in self.by_name:
             raise SpecError(f"{self.function.name}: the length of {arg.name} is not an argument")
         length_is_pointer = self.by_name[length].direction != "in"
@@ -103,7 +112,7 @@ class Checks:
             return self.group_ranks(arg)
         if arg.is_array and kind in {"request", "status"}:
             return self.array_not_null(arg)
-        if arg.is_array and arg.array == "group" and kind in PER_RANK:
+        if arg.array in LENGTHS and kind in PER_RANK:
             return self.per_rank(arg)
         if arg.is_array and kind in LISTED:
             return self.listed(arg)
@@ -122,8 +131,12 @@ class Checks:
             error = "MPI_ERR_COUNT" if "count" in arg.name else "MPI_ERR_ARG"
             return self.refuse(f"{arg.name} < 0",
                                f'refuse_negative(call, "{arg.name}", {arg.name}, {error})')
+        if kind == "root":
+            return self.refuse(f"!is_root({arg.name}, *{self.comm_object()})",
+                               f'refuse_root(call, "{arg.name}", {arg.name}, '
+                               f"*{self.comm_object()})")
         if kind in RANK_OF_COMM:
-            size = f"{self.comm_object()}->size()"
+            size = f"{self.comm_object()}->peer_count()"
             return self.refuse(f"!is_{kind}({arg.name}, {size})",
                                f'refuse_{kind}(call, "{arg.name}", {arg.name}, {size})')
         if kind in OF_ITSELF:
@@ -167,18 +180,22 @@ class Checks:
         return lines + self.returning(checked)
 
     def per_rank(self, arg: Arg) -> list[str]:
-        return self.not_null(arg) + self.entries(arg, PER_RANK[arg.kind], self.comm_size())
+        length = self.length_of(arg)
+        return (self.refuse(f"{arg.name} == nullptr && {length} > 0",
+                            f'refuse_null(call, "{arg.name}")')
+                + self.entries(arg, PER_RANK[arg.kind], length))
 
     def listed(self, arg: Arg) -> list[str]:
         return self.array_not_null(arg) + self.entries(arg, LISTED[arg.kind], str(arg.array))
+
+    def length_of(self, arg: Arg) -> str:
+        """Of an array that has an entry for each rank, source or destination."""
+        return f"{self.comm_object()}->{LENGTHS[str(arg.array)]}"
 
     def entries(self, arg: Arg, check: str | None, length: str) -> list[str]:
         if check is None:
             return []
         return self.returning(f'{check}(call, "{arg.name}", {self.amount(arg.name)}, {length})')
-
-    def comm_size(self) -> str:
-        return f"{self.comm_object()}->size()"
 
     def amount(self, name: str) -> str:
         """A count or a datatype as the functions of abi/check.hpp take it."""
@@ -192,11 +209,20 @@ class Checks:
     def buffer(self, arg: Arg) -> list[str]:
         if arg.count is None or arg.datatype is None:
             raise SpecError(f"{self.function.name}: buffer {arg.name} has no count or datatype")
-        size = f", {self.comm_size()}" if self.by_name[arg.count].is_array else ""
+        counts = self.by_name[arg.count]
+        size = f", {self.length_of(counts)}" if counts.is_array else ""
         condition = f"!is_buffer(call, {arg.name}, {self.amount(arg.count)}, {arg.datatype}{size})"
         if arg.in_place is not None:
             condition = f"!({self.in_place(arg)}) && {condition}"
+        if self.is_counted_in_bytes(arg):
+            # Displacements may be addresses, counted from MPI_BOTTOM, which is null.
+            condition = f"{arg.name} != nullptr && {condition}"
         return self.refuse(condition, f'refuse_buffer(call, "{arg.name}", {arg.name})')
+
+    def is_counted_in_bytes(self, buffer: Arg) -> bool:
+        """Its blocks lie where an array of MPI_Aint says, which is among the next arguments."""
+        behind = self.args[self.args.index(buffer) + 1:][:3]
+        return any(arg.kind == "aint" and arg.array in LENGTHS for arg in behind)
 
     def alias(self) -> list[str]:
         """Where MPI_IN_PLACE exists, the two buffers must not be one. With displacements they may
@@ -207,17 +233,32 @@ class Checks:
         if any(arg.kind == "displacement" for arg in self.args):
             return []
         first, second = buffers
-        rooted = "at_root && " if any(arg.root_only for arg in buffers) else ""
+        # Between two groups no rank has both buffers.
+        rooted = "at_root && root >= 0 && " if any(arg.root_only for arg in buffers) else ""
         any_element = f"{first.count} > 0"
         if first.count is not None and self.by_name[first.count].is_array:
-            any_element = f"has_elements({self.amount(first.count)}, {self.comm_size()})"
+            length = self.length_of(self.by_name[first.count])
+            any_element = f"has_elements({self.amount(first.count)}, {length})"
         condition = (f"{rooted}{first.name} == {second.name} && {first.name} != nullptr && "
                      f"{any_element}")
         return self.refuse(condition, f'refuse_alias(call, "{first.name}", "{second.name}")')
 
+    def taking_part(self, arg: Arg) -> list[str]:
+        """Between two groups, some ranks of the root's group look at less, or at nothing."""
+        root = next((other for other in self.args if other.kind == "root"), None)
+        if root is None or arg is root or arg.kind in {"info", "request"}:
+            return []
+        buffers = [other for other in self.args
+                   if other is arg or arg.name in (other.count, other.datatype)]
+        buffers = [other for other in buffers if other.kind == "buffer"]
+        at_root = any(other.root_only for other in self.args if other.kind == "buffer")
+        if at_root and len(buffers) == 1:
+            return [f"{root.name} >= 0"]
+        return [f"{root.name} != MPI_PROC_NULL"]
+
     def guarded(self, arg: Arg, lines: list[str]) -> list[str]:
         """Wraps checks of an argument that is not looked at on every rank."""
-        conditions = ["at_root"] if arg.root_only else []
+        conditions = ["at_root"] if arg.root_only else self.taking_part(arg)
         owners = [other for other in self.args
                   if other.kind == "buffer" and arg.name in (other.count, other.datatype)]
         if arg.kind == "displacement":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends in buffered mode and their buffers (MPI-5.0 sections 3.4 and 3.6).
 #include <memory>
+#include <string>
 
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
@@ -16,19 +17,16 @@ using object::Rank;
 using object::SendBuffer;
 using BufferPlace = std::unique_ptr<SendBuffer>;
 
-int refuse_size(Call& call, const SendBuffer* buffer, std::uint64_t bytes)
+base::Failure refuse_size(const SendBuffer* buffer, std::uint64_t bytes)
 {
+    const std::string needed = std::to_string(bytes);
     if (buffer == nullptr) {
-        return call.fail(MPI_ERR_BUFFER,
-                         "no buffer is attached; call MPI_Buffer_attach first, with room for "
-                         "%llu bytes and MPI_BSEND_OVERHEAD",
-                         static_cast<unsigned long long>(bytes));
+        return {"no buffer is attached; call MPI_Buffer_attach first, with room for " + needed +
+                " bytes and MPI_BSEND_OVERHEAD"};
     }
-    return call.fail(MPI_ERR_BUFFER,
-                     "the attached buffer of %lld bytes has no room for %llu more and "
-                     "MPI_BSEND_OVERHEAD; attach a larger one, or complete receives earlier",
-                     static_cast<long long>(buffer->size_bytes()),
-                     static_cast<unsigned long long>(bytes));
+    return {"the attached buffer of " + std::to_string(buffer->size_bytes()) +
+            " bytes has no room for " + needed +
+            " more and MPI_BSEND_OVERHEAD; attach a larger one, or complete receives earlier"};
 }
 
 Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transfer, std::byte* room)
@@ -50,35 +48,11 @@ int send_buffered(Call& call, const void* buf, MPI_Count count, MPI_Datatype dat
     if (dest == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
-    Rank& rank = rank_of(call);
-    SendBuffer* buffer =
-        comm.send_buffer() != nullptr ? comm.send_buffer().get() : rank.send_buffer().get();
-    if (buffer == nullptr) {
-        return refuse_size(call, buffer, transfer.bytes);
+    const auto sent = buffer_send(rank_of(call), comm, transfer);
+    if (!sent) {
+        return call.fail(MPI_ERR_BUFFER, "%s", sent.sentence().c_str());
     }
-    // Asked for first, so that a buffer that is too small fails whatever the lanes hold.
-    std::byte* room = nullptr;
-    if (!buffer->is_automatic()) {
-        room = buffer->find_room(rank, transfer.bytes);
-        if (room == nullptr) {
-            return refuse_size(call, buffer, transfer.bytes);
-        }
-    }
-    if (send_at_once(rank, comm, transfer)) {
-        return MPI_SUCCESS;
-    }
-    transfer.is_copied = room == nullptr;
-    Op* op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
-                             : begin_send(rank, comm, transfer, false);
-    if (op == nullptr) {
-        return fail_for_memory(call);
-    }
-    if (room != nullptr) {
-        buffer->hold(room, transfer.bytes, op);
-    } else {
-        buffer->hold_outside(rank, op);
-    }
-    return MPI_SUCCESS;
+    return sent.value() ? MPI_SUCCESS : fail_for_memory(call);
 }
 
 int attach(Call& call, BufferPlace& place, void* buffer, MPI_Count size)
@@ -137,6 +111,39 @@ int start_flush(Call& call, BufferPlace& place, Communicator& comm, MPI_Request*
 }
 
 }  // namespace
+
+base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& message)
+{
+    SendBuffer* buffer =
+        comm.send_buffer() != nullptr ? comm.send_buffer().get() : rank.send_buffer().get();
+    if (buffer == nullptr) {
+        return refuse_size(buffer, message.bytes);
+    }
+    // Asked for first, so that a buffer that is too small fails whatever the lanes hold.
+    std::byte* room = nullptr;
+    if (!buffer->is_automatic()) {
+        room = buffer->find_room(rank, message.bytes);
+        if (room == nullptr) {
+            return refuse_size(buffer, message.bytes);
+        }
+    }
+    if (send_at_once(rank, comm, message)) {
+        return true;
+    }
+    Transfer transfer = message;
+    transfer.is_copied = room == nullptr;
+    Op* op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
+                             : begin_send(rank, comm, transfer, false);
+    if (op == nullptr) {
+        return false;
+    }
+    if (room != nullptr) {
+        buffer->hold(room, transfer.bytes, op);
+    } else {
+        buffer->hold_outside(rank, op);
+    }
+    return true;
+}
 
 namespace call {
 

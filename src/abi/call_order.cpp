@@ -39,10 +39,32 @@ bool has_root(Collective kind)
            kind == Collective::scatter;
 }
 
+std::string_view without(std::string_view name, std::string_view ending)
+{
+    return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+/// Without the `_c` of the wide form: both forms of a call match.
+std::string_view narrow_name(std::string_view name)
+{
+    return without(name, "_c");
+}
+
+/// Each member gives blocks of its own sizes.
+bool is_listed_form(std::string_view narrow)
+{
+    const std::string_view form = without(narrow, "_init");
+    return form.ends_with('v') || form.ends_with('w');
+}
+
 CallSignature signature_of(std::string_view name, const CollectiveCall& collective)
 {
     CallSignature own(name);
     const Collective kind = collective.collective;
+    // Each member names other neighbours, and each group another root.
+    if (collective.is_between_groups || protocol::coll::is_of_neighbors(kind)) {
+        return own;
+    }
     if (has_root(kind)) {
         own.root = collective.root;
     }
@@ -51,7 +73,7 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
         return own;
     }
     // Of other v-forms each member knows only its own blocks.
-    if (kind == Collective::barrier || name.ends_with('v') || name.ends_with('w')) {
+    if (kind == Collective::barrier || is_listed_form(name)) {
         return own;
     }
     own.operation = operation_of(collective);
@@ -61,12 +83,6 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
     }
     own.bytes = static_cast<std::int64_t>(collective.count * collective.element_bytes);
     return own;
-}
-
-/// Without the `_c` of the wide form: both forms of a call match.
-std::string_view narrow_name(std::string_view name)
-{
-    return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
 }
 
 }  // namespace

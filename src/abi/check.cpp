@@ -219,8 +219,16 @@ int refuse_source(Call& call, const char* name, int given, int size)
                   given, name, size, size - 1));
 }
 
-int refuse_root(Call& call, const char* name, int given, int size)
+int refuse_root(Call& call, const char* name, int given, const object::Communicator& comm)
 {
+    const int size = comm.peer_count();
+    if (comm.is_inter()) {
+        return call.raise(call.fail(
+            MPI_ERR_ROOT,
+            "root %d (argument %s) is outside the remote group's %d ranks (use 0 to %d; in the "
+            "root's own group MPI_ROOT at the root and MPI_PROC_NULL at the others)",
+            given, name, size, size - 1));
+    }
     return call.raise(call.fail(
         MPI_ERR_ROOT, "root %d (argument %s) is outside the communicator's %d ranks (use 0 to %d)",
         given, name, size, size - 1));
@@ -250,7 +258,7 @@ int check_group_ranks(Call& call, const char* name, const int ranks[], int count
 {
     for (int index = 0; index < count; ++index) {
         const int rank = ranks[index];
-        if (!is_root(rank, group.size()) && !(allows_proc_null && rank == MPI_PROC_NULL)) {
+        if ((rank < 0 || rank >= group.size()) && !(allows_proc_null && rank == MPI_PROC_NULL)) {
             return call.raise(call.fail(
                 MPI_ERR_RANK, "entry %d of argument %s is %d, outside the group's %d ranks", index,
                 name, rank, group.size()));

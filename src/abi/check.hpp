@@ -23,9 +23,18 @@ inline bool is_source(int rank, int size) noexcept
     return is_dest(rank, size) || rank == MPI_ANY_SOURCE;
 }
 
-inline bool is_root(int rank, int size) noexcept
+/// A rank that messages can name; of an inter-communicator also what the root and the others of its
+/// group say.
+inline bool is_root(int root, const object::Communicator& comm) noexcept
 {
-    return static_cast<unsigned>(rank) < static_cast<unsigned>(size);
+    return static_cast<unsigned>(root) < static_cast<unsigned>(comm.peer_count()) ||
+           (comm.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
+}
+
+/// This rank is the root.
+inline bool is_at_root(int root, const object::Communicator& comm) noexcept
+{
+    return comm.is_inter() ? root == MPI_ROOT : root == comm.rank();
 }
 
 inline bool is_tag(int tag) noexcept
@@ -135,7 +144,8 @@ object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle
 [[gnu::cold]] int refuse_negative(Call& call, const char* name, MPI_Count given, int error_class);
 [[gnu::cold]] int refuse_dest(Call& call, const char* name, int given, int size);
 [[gnu::cold]] int refuse_source(Call& call, const char* name, int given, int size);
-[[gnu::cold]] int refuse_root(Call& call, const char* name, int given, int size);
+[[gnu::cold]] int refuse_root(Call& call, const char* name, int given,
+                              const object::Communicator& comm);
 [[gnu::cold]] int refuse_tag(Call& call, const char* name, int given);
 [[gnu::cold]] int refuse_recv_tag(Call& call, const char* name, int given);
 [[gnu::cold]] int refuse_color(Call& call, const char* name, int given);

@@ -102,15 +102,16 @@ bool set_listed(Call& call, CollectiveCall& collective, const ListedSide& side,
 }
 
 int bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
-          Communicator& comm, MPI_Request* request)
+          Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     collective.collective = Collective::bcast;
-    collective.root = static_cast<std::uint32_t>(root);
-    if (!set_receive(call, collective, UniformSide{buffer, count, datatype}, 1)) {
+    collective.root = joint_root(root, comm);
+    if (root != MPI_PROC_NULL &&
+        !set_receive(call, collective, UniformSide{buffer, count, datatype}, 1)) {
         return MPI_ERR_COUNT;
     }
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 CollectiveCall barrier()
@@ -174,18 +175,46 @@ void set_receive_vector(Call& call, CollectiveCall& collective, void* buffer, MP
                    static_cast<std::uint64_t>(count));
 }
 
-int run(Call& call, Communicator& comm, CollectiveCall collective, MPI_Request* request)
+void list_sides(CollectiveCall& collective, std::uint64_t sent, std::uint32_t sent_blocks,
+                std::uint32_t received_blocks)
+{
+    const auto list = [](std::vector<engine::BlockRange>& blocks, std::uint64_t bytes,
+                         std::uint32_t count) {
+        for (std::uint32_t block = 0; block < count; ++block) {
+            blocks.push_back({static_cast<std::int64_t>(bytes * block), bytes});
+        }
+    };
+    list(collective.send_blocks, sent, sent_blocks);
+    list(collective.receive_blocks, collective.count, received_blocks);
+}
+
+int run(Call& call, Communicator& comm, CollectiveCall collective, Completion completion)
 {
     object::Rank& rank = rank_of(call);
+    collective.is_between_groups = comm.is_inter();
+    if (comm.is_inter() && collective.in_place) {
+        return call.fail(MPI_ERR_BUFFER,
+                         "MPI_IN_PLACE has no meaning between the groups of an inter-communicator; "
+                         "give a buffer");
+    }
     if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
         return error;
+    }
+    if (completion.is_persistent()) {
+        const MPI_Request made =
+            object::make_repeated_collective(rank, comm, std::move(collective));
+        if (made == MPI_REQUEST_NULL) {
+            return fail_for_memory(call);
+        }
+        *completion.request() = made;
+        return MPI_SUCCESS;
     }
     engine::Op* op = object::start_collective(rank, comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    if (request != nullptr) {
-        *request = object::make_request(rank, comm, op);
+    if (completion.request() != nullptr) {
+        *completion.request() = object::make_request(rank, comm, op);
         return MPI_SUCCESS;
     }
     engine::wait_for(rank.driver(), op);
@@ -204,6 +233,11 @@ int Ibarrier(Call& call, Communicator* comm, MPI_Request* request)
     return run(call, *comm, barrier(), request);
 }
 
+int Barrier_init(Call& call, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return run(call, *comm, barrier(), Completion::on_start(request));
+}
+
 int Bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
           Communicator* comm)
 {
@@ -214,6 +248,12 @@ int Ibcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int
            Communicator* comm, MPI_Request* request)
 {
     return bcast(call, buffer, count, datatype, root, *comm, request);
+}
+
+int Bcast_init(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+               Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return bcast(call, buffer, count, datatype, root, *comm, Completion::on_start(request));
 }
 
 }  // namespace call

@@ -4,13 +4,36 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "object/collective.hpp"
 #include "object/count_array.hpp"
 
 namespace headway::abi {
+
+/// What becomes of a call that was described: it is waited for, or there is a request for it.
+class Completion {
+  public:
+    /// Null: it is waited for. Else it is started, and this is its request.
+    Completion(MPI_Request* request) : request_(request) {}
+    /// It gets a persistent request, and MPI_Start starts it.
+    static Completion on_start(MPI_Request* request)
+    {
+        Completion made(request);
+        made.is_persistent_ = true;
+        return made;
+    }
+
+    MPI_Request* request() const noexcept { return request_; }
+    bool is_persistent() const noexcept { return is_persistent_; }
+
+  private:
+    MPI_Request* request_;
+    bool is_persistent_ = false;
+};
 
 /// One side of a call: blocks of `count` elements, one after the other.
 struct UniformSide {
@@ -55,11 +78,61 @@ void set_receive_vector(Call& call, object::CollectiveCall& collective, void* bu
 
 /// Starts what was described and waits for it, or makes a request of it.
 int run(Call& call, object::Communicator& comm, object::CollectiveCall collective,
-        MPI_Request* request);
+        Completion completion);
 
+/// Blocks of those sides that have one for every rank that messages can name.
 inline std::uint32_t size_of(const object::Communicator& comm) noexcept
 {
-    return static_cast<std::uint32_t>(comm.size());
+    return static_cast<std::uint32_t>(comm.peer_count());
+}
+
+/// A checked root as collectives count ranks.
+inline std::uint32_t joint_root(int root, const object::Communicator& comm) noexcept
+{
+    if (!comm.is_inter()) {
+        return static_cast<std::uint32_t>(root);
+    }
+    if (root == MPI_ROOT) {
+        return comm.joint_scope().rank;
+    }
+    const int other_begin = comm.is_first_group() ? comm.size() : 0;
+    return root == MPI_PROC_NULL ? protocol::coll::no_root
+                                 : static_cast<std::uint32_t>(other_begin + root);
+}
+
+/// Whether this rank has something of its own in a call with a root: not where the root is of the
+/// same group.
+inline bool has_own_part(int root) noexcept
+{
+    return root >= 0;
+}
+
+/// Lists the blocks of both sides, which are uniform but not of one size: `sent` bytes for each of
+/// `sent_blocks`, the call's count for each of `received_blocks`.
+void list_sides(object::CollectiveCall& collective, std::uint64_t sent, std::uint32_t sent_blocks,
+                std::uint32_t received_blocks);
+
+/// Describes both sides of a call without a root. What is given may be in place. False: the bytes
+/// cannot be counted; the call has failed then.
+template <typename Sent, typename Received>
+bool set_sides(Call& call, object::CollectiveCall& collective, const Sent& sent,
+               std::uint32_t sent_blocks, const Received& received, std::uint32_t received_blocks)
+{
+    collective.in_place = sent.buffer == MPI_IN_PLACE;
+    if (!collective.in_place && !set_send(call, collective, sent, sent_blocks)) {
+        return false;
+    }
+    [[maybe_unused]] const std::uint64_t sent_bytes = collective.count;
+    if (!set_receive(call, collective, received, received_blocks)) {
+        return false;
+    }
+    if constexpr (std::is_same_v<Sent, UniformSide> && std::is_same_v<Received, UniformSide>) {
+        // They may differ between groups, and with neighbours on one side only.
+        if (!collective.in_place && collective.count != sent_bytes) [[unlikely]] {
+            list_sides(collective, sent_bytes, sent_blocks, received_blocks);
+        }
+    }
+    return true;
 }
 
 /// A call without a root: each rank gives `blocks` blocks and gets one from every rank. What is
@@ -67,14 +140,12 @@ inline std::uint32_t size_of(const object::Communicator& comm) noexcept
 template <typename Sent, typename Received>
 int run_unrooted(Call& call, protocol::coll::Collective kind, const Sent& sent,
                  std::uint32_t blocks, const Received& received, object::Communicator& comm,
-                 MPI_Request* request)
+                 Completion completion)
 {
     object::CollectiveCall collective;
     collective.collective = kind;
-    collective.in_place = sent.buffer == MPI_IN_PLACE;
-    const bool counted = (collective.in_place || set_send(call, collective, sent, blocks)) &&
-                         set_receive(call, collective, received, size_of(comm));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    const bool counted = set_sides(call, collective, sent, blocks, received, size_of(comm));
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 }  // namespace headway::abi

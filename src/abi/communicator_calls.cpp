@@ -9,6 +9,7 @@
 #include "abi/any_time.hpp"
 #include "abi/call_order.hpp"
 #include "abi/message_calls.hpp"
+#include "abi/new_communicator.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
@@ -22,64 +23,11 @@ using object::AttributeSet;
 using object::Communicator;
 using object::Rank;
 
-int fail_for_contexts(Call& call)
-{
-    return call.fail(MPI_ERR_OTHER,
-                     "the rank that leads the new communicator has 4095 alive; free "
-                     "communicators that are not used any more");
-}
-
 int fail_for_intra(Call& call)
 {
     return call.fail(MPI_ERR_COMM,
                      "the communicator is an intracommunicator; it has no remote "
                      "group");
-}
-
-/// The communicator that a call makes: gone again unless the call comes to its end.
-class NewCommunicator {
-  public:
-    /// Null inside, and the call failed, where the node heap is exhausted.
-    NewCommunicator(Call& call, const Communicator& parent, std::uint32_t context,
-                    const std::vector<int>& members)
-        : made_(Communicator::create(rank_of(call), context, members, parent.error_handler()))
-    {
-        if (made_ == nullptr) {
-            fail_for_memory(call);
-        }
-    }
-    ~NewCommunicator()
-    {
-        if (made_ != nullptr) {
-            made_->free_handle();
-        }
-    }
-    NewCommunicator(const NewCommunicator&) = delete;
-    NewCommunicator& operator=(const NewCommunicator&) = delete;
-
-    Communicator* get() const noexcept { return made_; }
-    MPI_Comm release() noexcept { return std::exchange(made_, nullptr)->handle(); }
-
-  private:
-    Communicator* made_;
-};
-
-/// Makes the communicator of which this rank is a member, once its context is settled.
-int create(Call& call, const Communicator& parent, std::optional<std::uint32_t> context,
-           const std::vector<int>& members, MPI_Comm* newcomm)
-{
-    if (!context) {
-        return fail_for_memory(call);
-    }
-    if (*context == 0) {
-        return fail_for_contexts(call);
-    }
-    NewCommunicator made(call, parent, *context, members);
-    if (made.get() == nullptr) {
-        return MPI_ERR_NO_MEM;
-    }
-    *newcomm = made.release();
-    return MPI_SUCCESS;
 }
 
 /// Runs the copy callbacks. Where one fails, what was copied before is deleted again.
@@ -106,7 +54,7 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
     if (*context == 0) {
         return fail_for_contexts(call);
     }
-    NewCommunicator made(call, comm, *context, comm.members());
+    NewCommunicator made(call, comm, *context);
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -114,6 +62,7 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
         return code;
     }
     made.get()->take_hints(hints);
+    made.get()->set_topology(comm.shared_topology());
     *newcomm = made.release();
     return MPI_SUCCESS;
 }
@@ -126,7 +75,7 @@ int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, M
     if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
-    NewCommunicator made(call, comm, 0, comm.members());
+    NewCommunicator made(call, comm, 0);
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -134,6 +83,7 @@ int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, M
         return code;
     }
     made.get()->take_hints(hints);
+    made.get()->set_topology(comm.shared_topology());
     engine::Op* op = object::start_duplicate(rank_of(call), comm, *made.get());
     if (op == nullptr) {
         return fail_for_memory(call);
@@ -158,58 +108,77 @@ int check_members(Call& call, const Communicator& comm, const object::Group& gro
     return MPI_SUCCESS;
 }
 
+/// Of two comparisons.
+int worse_of(int first, int second)
+{
+    if (first == MPI_UNEQUAL || second == MPI_UNEQUAL) {
+        return MPI_UNEQUAL;
+    }
+    return first == MPI_SIMILAR || second == MPI_SIMILAR ? MPI_SIMILAR : MPI_IDENT;
+}
+
+int refuse_inter(Call& call)
+{
+    return call.fail(MPI_ERR_COMM,
+                     "the communicator is an inter-communicator; give an intra-communicator");
+}
+
 std::vector<int> members_of(const object::Group& group)
 {
     return {group.world_ranks().begin(), group.world_ranks().end()};
 }
 
-/// What a rank brings to MPI_Comm_split. Everybody offers a context id; that of the new rank 0 is
-/// taken, so one exchange settles everything.
-struct SplitOffer {
-    int color;
-    int key;
+/// What a rank of an inter-communicator says of the group that it gave MPI_Comm_create.
+struct GroupOffer {
+    int place;  ///< its own there, or MPI_UNDEFINED
     std::uint32_t context;
 };
 
-std::vector<int> split_members(const std::vector<SplitOffer>& offers, int color)
+/// The members of one new group, in order: those of `offers` that have a place there.
+std::vector<int> placed_members(const Communicator& comm, const std::vector<GroupOffer>& offers,
+                                int begin, int end)
 {
     std::vector<int> members;
-    for (std::size_t i = 0; i < offers.size(); ++i) {
-        if (offers[i].color == color) {
-            members.push_back(static_cast<int>(i));
+    for (int i = begin; i < end; ++i) {
+        if (offers[static_cast<std::size_t>(i)].place != MPI_UNDEFINED) {
+            members.push_back(i);
         }
     }
-    // Ties keep the order of the old ranks.
     std::ranges::sort(members, {},
-                      [&](int i) { return std::pair(offers[static_cast<std::size_t>(i)].key, i); });
+                      [&](int i) { return offers[static_cast<std::size_t>(i)].place; });
+    for (int& member : members) {
+        member = static_cast<int>(comm.joint_scope().peer(static_cast<std::uint32_t>(member)));
+    }
     return members;
 }
 
-int split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
+/// Each group of the new inter-communicator is part of one of the old one's.
+int create_between(Call& call, Communicator& comm, const object::Group& group, MPI_Comm* newcomm)
 {
-    if (const int error = check_order(call, *comm); error != MPI_SUCCESS) [[unlikely]] {
-        return error;
-    }
     Rank& rank = rank_of(call);
-    const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};
-    std::vector<SplitOffer> offers(static_cast<std::size_t>(comm->size()));
-    if (!object::allgather_bytes(rank, *comm, &own, offers.data(), sizeof own)) {
+    const GroupOffer own{group.rank(), group.rank() == 0 ? rank.acquire_context() : 0};
+    std::vector<GroupOffer> offers(comm.joint_scope().size);
+    if (!object::allgather_bytes(rank, comm, &own, offers.data(), sizeof own)) {
         return fail_for_memory(call);
     }
-    if (color == MPI_UNDEFINED) {
+    const bool is_first = comm.is_first_group();
+    const int middle = is_first ? comm.size() : comm.peer_count();
+    const int all = comm.size() + comm.peer_count();
+    const std::vector<int> first = placed_members(comm, offers, 0, middle);
+    const std::vector<int> second = placed_members(comm, offers, middle, all);
+    const bool is_made = own.place != MPI_UNDEFINED && !first.empty() && !second.empty();
+    if (own.context != 0 && (!is_made || !is_first)) {
+        rank.release_context(own.context);
+    }
+    if (!is_made) {
         *newcomm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    std::vector<int> members = split_members(offers, color);
-    const int leader = members.front();
-    if (leader != comm->rank() && own.context != 0) {
-        rank.release_context(own.context);
-    }
-    const std::uint32_t context = offers[static_cast<std::size_t>(leader)].context;
-    for (int& member : members) {
-        member = static_cast<int>(comm->scope().peer(static_cast<std::uint32_t>(member)));
-    }
-    return create(call, *comm, context, members, newcomm);
+    const auto leads = [](const GroupOffer& offer) { return offer.place == 0; };
+    const std::uint32_t context = std::ranges::find_if(offers, leads)->context;
+    return create_communicator(
+        call, comm, context,
+        object::TwoGroups{is_first ? first : second, is_first ? second : first, is_first}, newcomm);
 }
 
 /// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
@@ -301,17 +270,23 @@ int Comm_create(Call& call, Communicator* comm, object::Group* group, MPI_Comm* 
     if (const int error = check_order(call, *comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
+    if (comm->is_inter()) {
+        return create_between(call, *comm, *group, newcomm);
+    }
     const auto context = object::agree_for_part(rank_of(call), *comm, *group);
     if (context && group->rank() == MPI_UNDEFINED) {
         *newcomm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    return create(call, *comm, context, members_of(*group), newcomm);
+    return create_communicator(call, *comm, context, members_of(*group), newcomm);
 }
 
 int Comm_create_group(Call& call, Communicator* comm, object::Group* group, int tag,
                       MPI_Comm* newcomm)
 {
+    if (comm->is_inter()) {
+        return refuse_inter(call);
+    }
     if (const int error = check_members(call, *comm, *group); error != MPI_SUCCESS) {
         return error;
     }
@@ -319,13 +294,14 @@ int Comm_create_group(Call& call, Communicator* comm, object::Group* group, int 
         *newcomm = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    return create(call, *comm, object::agree_in_group(rank_of(call), *comm, *group, tag),
-                  members_of(*group), newcomm);
+    return create_communicator(call, *comm,
+                               object::agree_in_group(rank_of(call), *comm, *group, tag),
+                               members_of(*group), newcomm);
 }
 
 int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
 {
-    return split(call, comm, color, key, newcomm);
+    return split_communicator(call, *comm, color, key, newcomm);
 }
 
 int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI_Info info,
@@ -339,7 +315,7 @@ int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI
                          "_RESOURCE_GUIDED or MPI_UNDEFINED",
                          split_type);
     }
-    return split(call, comm, *color, key, newcomm);
+    return split_communicator(call, *comm, *color, key, newcomm);
 }
 
 int Comm_free(Call& call, Communicator* comm_object, MPI_Comm* comm)
@@ -374,27 +350,29 @@ int Comm_get_parent(Call& /*call*/, MPI_Comm* parent)
     return MPI_SUCCESS;
 }
 
-int Comm_test_inter(Call& /*call*/, Communicator* /*comm*/, int* flag)
+int Comm_test_inter(Call& /*call*/, Communicator* comm, int* flag)
 {
-    *flag = 0;
+    *flag = comm->is_inter() ? 1 : 0;
     return MPI_SUCCESS;
 }
 
-int Topo_test(Call& /*call*/, Communicator* /*comm*/, int* status)
+int Comm_remote_size(Call& call, Communicator* comm, int* size)
 {
-    // No call makes a communicator with a topology.
-    *status = MPI_UNDEFINED;
+    if (!comm->is_inter()) {
+        return fail_for_intra(call);
+    }
+    *size = comm->peer_count();
     return MPI_SUCCESS;
 }
 
-int Comm_remote_size(Call& call, Communicator* /*comm*/, int* /*size*/)
+int Comm_remote_group(Call& call, Communicator* comm, MPI_Group* group)
 {
-    return fail_for_intra(call);
-}
-
-int Comm_remote_group(Call& call, Communicator* /*comm*/, MPI_Group* /*group*/)
-{
-    return fail_for_intra(call);
+    if (!comm->is_inter()) {
+        return fail_for_intra(call);
+    }
+    Rank& rank = rank_of(call);
+    *group = rank.pool().acquire<MPI_Group>(new object::Group(comm->peers(), rank.world_rank));
+    return MPI_SUCCESS;
 }
 
 int Comm_set_info(Call& call, Communicator* comm, MPI_Info info)
@@ -414,8 +392,15 @@ int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* resu
         *result = MPI_IDENT;
         return MPI_SUCCESS;
     }
+    if (comm1->is_inter() != comm2->is_inter()) {
+        *result = MPI_UNEQUAL;
+        return MPI_SUCCESS;
+    }
     const int own = rank_of(call).world_rank;
     *result = object::compare({comm1->members(), own}, {comm2->members(), own});
+    if (comm1->is_inter()) {
+        *result = worse_of(*result, object::compare({comm1->peers(), own}, {comm2->peers(), own}));
+    }
     if (*result == MPI_IDENT) {
         *result = MPI_CONGRUENT;
     }

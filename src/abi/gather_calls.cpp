@@ -16,37 +16,41 @@ CollectiveCall rooted(Collective kind, int root, const UniformSide& own, const C
 {
     CollectiveCall collective;
     collective.collective = kind;
-    collective.root = static_cast<std::uint32_t>(root);
-    collective.in_place = root == comm.rank() && own.buffer == MPI_IN_PLACE;
+    collective.root = joint_root(root, comm);
+    collective.in_place = has_own_part(root) && is_at_root(root, comm) && is_in_place(own.buffer);
     return collective;
 }
 
 /// Gather and gatherv. `All` describes the blocks of all ranks, at the root.
 template <typename All>
 int gather(Call& call, const UniformSide& own, const All& all, int root, Communicator& comm,
-           MPI_Request* request)
+           Completion completion)
 {
     CollectiveCall collective = rooted(Collective::gather, root, own, comm);
-    const bool counted = (collective.in_place || set_send(call, collective, own, 1)) &&
-                         (root != comm.rank() || set_receive(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    const bool gives = has_own_part(root) && !collective.in_place;
+    const bool counted =
+        (!gives || set_send(call, collective, own, 1)) &&
+        (!is_at_root(root, comm) || set_receive(call, collective, all, size_of(comm)));
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 template <typename All>
 int scatter(Call& call, const All& all, const UniformSide& own, int root, Communicator& comm,
-            MPI_Request* request)
+            Completion completion)
 {
     CollectiveCall collective = rooted(Collective::scatter, root, own, comm);
-    const bool counted = (collective.in_place || set_receive(call, collective, own, 1)) &&
-                         (root != comm.rank() || set_send(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), request) : MPI_ERR_COUNT;
+    const bool takes = has_own_part(root) && !collective.in_place;
+    const bool counted =
+        (!takes || set_receive(call, collective, own, 1)) &&
+        (!is_at_root(root, comm) || set_send(call, collective, all, size_of(comm)));
+    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 template <typename All>
 int allgather(Call& call, Collective kind, const UniformSide& own, const All& all,
-              Communicator& comm, MPI_Request* request)
+              Communicator& comm, Completion completion)
 {
-    return run_unrooted(call, kind, own, 1, all, comm, request);
+    return run_unrooted(call, kind, own, 1, all, comm, completion);
 }
 
 }  // namespace
@@ -68,6 +72,15 @@ int Igather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype s
                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
 }
 
+int Gather_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                  Completion::on_start(request));
+}
+
 int Gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
             void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
             int root, Communicator* comm)
@@ -84,6 +97,15 @@ int Igatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
                   listed(recvbuf, recvcounts, displs, recvtype), root, *comm, request);
 }
 
+int Gatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                 void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+                 int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return gather(call, UniformSide{sendbuf, sendcount, sendtype},
+                  listed(recvbuf, recvcounts, displs, recvtype), root, *comm,
+                  Completion::on_start(request));
+}
+
 int Scatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, Communicator* comm)
 {
@@ -97,6 +119,15 @@ int Iscatter(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype 
 {
     return scatter(call, UniformSide{sendbuf, sendcount, sendtype},
                    UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
+}
+
+int Scatter_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                 void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                 Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return scatter(call, UniformSide{sendbuf, sendcount, sendtype},
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                   Completion::on_start(request));
 }
 
 int Scatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
@@ -115,6 +146,15 @@ int Iscatterv(Call& call, const void* sendbuf, CountArray sendcounts, CountArray
                    UniformSide{recvbuf, recvcount, recvtype}, root, *comm, request);
 }
 
+int Scatterv_init(Call& call, const void* sendbuf, CountArray sendcounts, CountArray displs,
+                  MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                  int root, Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return scatter(call, listed(sendbuf, sendcounts, displs, sendtype),
+                   UniformSide{recvbuf, recvcount, recvtype}, root, *comm,
+                   Completion::on_start(request));
+}
+
 int Allgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm)
 {
@@ -128,6 +168,15 @@ int Iallgather(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatyp
 {
     return allgather(call, Collective::allgather, UniformSide{sendbuf, sendcount, sendtype},
                      UniformSide{recvbuf, recvcount, recvtype}, *comm, request);
+}
+
+int Allgather_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                   void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, Communicator* comm,
+                   MPI_Info /*info*/, MPI_Request* request)
+{
+    return allgather(call, Collective::allgather, UniformSide{sendbuf, sendcount, sendtype},
+                     UniformSide{recvbuf, recvcount, recvtype}, *comm,
+                     Completion::on_start(request));
 }
 
 int Allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
@@ -144,6 +193,15 @@ int Iallgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Dataty
 {
     return allgather(call, Collective::allgatherv, UniformSide{sendbuf, sendcount, sendtype},
                      listed(recvbuf, recvcounts, displs, recvtype), *comm, request);
+}
+
+int Allgatherv_init(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                    void* recvbuf, CountArray recvcounts, CountArray displs, MPI_Datatype recvtype,
+                    Communicator* comm, MPI_Info /*info*/, MPI_Request* request)
+{
+    return allgather(call, Collective::allgatherv, UniformSide{sendbuf, sendcount, sendtype},
+                     listed(recvbuf, recvcounts, displs, recvtype), *comm,
+                     Completion::on_start(request));
 }
 
 }  // namespace call

@@ -65,29 +65,37 @@ int begin(Call& call, CollectiveCall& collective, const Combination& combination
 }
 
 int reduce(Call& call, const void* sendbuf, void* recvbuf, const Combination& combination, int root,
-           Communicator& comm, MPI_Request* request)
+           Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     collective.collective = Collective::reduce;
-    collective.root = static_cast<std::uint32_t>(root);
+    collective.root = joint_root(root, comm);
+    if (root == MPI_PROC_NULL) {
+        return run(call, comm, std::move(collective), completion);
+    }
     if (const int error = begin(call, collective, combination); error != MPI_SUCCESS) {
         return error;
     }
-    const bool at_root = root == comm.rank();
-    collective.in_place = at_root && sendbuf == MPI_IN_PLACE;
-    if (!collective.in_place) {
+    const bool at_root = is_at_root(root, comm);
+    collective.in_place = has_own_part(root) && at_root && sendbuf == MPI_IN_PLACE;
+    if (has_own_part(root) && !collective.in_place) {
         set_send_vector(call, collective, sendbuf, combination.count, combination.datatype);
     }
     if (at_root) {
         set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
     }
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 /// Allreduce, scan and exscan: a vector of every rank, a result on every rank.
 int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbuf,
-                  const Combination& combination, Communicator& comm, MPI_Request* request)
+                  const Combination& combination, Communicator& comm, Completion completion)
 {
+    if (comm.is_inter() && kind != Collective::allreduce) {
+        return call.fail(MPI_ERR_COMM,
+                         "prefix reductions have no meaning between the groups of an "
+                         "inter-communicator; give an intra-communicator");
+    }
     CollectiveCall collective;
     collective.collective = kind;
     if (const int error = begin(call, collective, combination); error != MPI_SUCCESS) {
@@ -98,28 +106,28 @@ int reduce_to_all(Call& call, Collective kind, const void* sendbuf, void* recvbu
         set_send_vector(call, collective, sendbuf, combination.count, combination.datatype);
     }
     set_receive_vector(call, collective, recvbuf, combination.count, combination.datatype);
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 /// `total` elements come in; the call's count has been set to those that stay here.
 int scatter_reduced(Call& call, CollectiveCall collective, const void* sendbuf, void* recvbuf,
                     MPI_Count total, MPI_Datatype datatype, Communicator& comm,
-                    MPI_Request* request)
+                    Completion completion)
 {
     collective.collective = Collective::reduce_scatter;
     collective.in_place = sendbuf == MPI_IN_PLACE;
     set_send_vector(call, collective, collective.in_place ? recvbuf : sendbuf, total, datatype);
     set_receive_vector(call, collective, recvbuf, static_cast<MPI_Count>(collective.count),
                        datatype);
-    return run(call, comm, std::move(collective), request);
+    return run(call, comm, std::move(collective), completion);
 }
 
 int reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts,
-                   MPI_Datatype datatype, MPI_Op op, Communicator& comm, MPI_Request* request)
+                   MPI_Datatype datatype, MPI_Op op, Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     MPI_Count total = 0;
-    for (std::uint32_t block = 0; block < size_of(comm); ++block) {
+    for (std::uint32_t block = 0; block < static_cast<std::uint32_t>(comm.size()); ++block) {
         const MPI_Count count = recvcounts[block];
         collective.send_blocks.push_back({total, static_cast<std::uint64_t>(count)});
         if (__builtin_add_overflow(total, count, &total)) {
@@ -133,11 +141,11 @@ int reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray re
     }
     collective.count = collective.send_blocks[static_cast<std::size_t>(comm.rank())].count;
     return scatter_reduced(call, std::move(collective), sendbuf, recvbuf, total, datatype, comm,
-                           request);
+                           completion);
 }
 
 int reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf,
-                         const Combination& combination, Communicator& comm, MPI_Request* request)
+                         const Combination& combination, Communicator& comm, Completion completion)
 {
     CollectiveCall collective;
     MPI_Count total = 0;
@@ -153,7 +161,7 @@ int reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf,
     }
     collective.count = static_cast<std::uint64_t>(combination.count);
     return scatter_reduced(call, std::move(collective), sendbuf, recvbuf, total,
-                           combination.datatype, comm, request);
+                           combination.datatype, comm, completion);
 }
 
 }  // namespace
@@ -172,6 +180,14 @@ int Ireduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI
     return reduce(call, sendbuf, recvbuf, {count, datatype, op}, root, *comm, request);
 }
 
+int Reduce_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                MPI_Datatype datatype, MPI_Op op, int root, Communicator* comm, MPI_Info /*info*/,
+                MPI_Request* request)
+{
+    return reduce(call, sendbuf, recvbuf, {count, datatype, op}, root, *comm,
+                  Completion::on_start(request));
+}
+
 int Allreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
               MPI_Datatype datatype, MPI_Op op, Communicator* comm)
 {
@@ -184,6 +200,14 @@ int Iallreduce(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
 {
     return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op},
                          *comm, request);
+}
+
+int Allreduce_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                   MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                   MPI_Request* request)
+{
+    return reduce_to_all(call, Collective::allreduce, sendbuf, recvbuf, {count, datatype, op},
+                         *comm, Completion::on_start(request));
 }
 
 int Scan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
@@ -200,6 +224,14 @@ int Iscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_D
                          request);
 }
 
+int Scan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+              MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+              MPI_Request* request)
+{
+    return reduce_to_all(call, Collective::scan, sendbuf, recvbuf, {count, datatype, op}, *comm,
+                         Completion::on_start(request));
+}
+
 int Exscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
            MPI_Op op, Communicator* comm)
 {
@@ -214,6 +246,14 @@ int Iexscan(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI
                          request);
 }
 
+int Exscan_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                MPI_Request* request)
+{
+    return reduce_to_all(call, Collective::exscan, sendbuf, recvbuf, {count, datatype, op}, *comm,
+                         Completion::on_start(request));
+}
+
 int Reduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts,
                    MPI_Datatype datatype, MPI_Op op, Communicator* comm)
 {
@@ -224,6 +264,14 @@ int Ireduce_scatter(Call& call, const void* sendbuf, void* recvbuf, CountArray r
                     MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Request* request)
 {
     return reduce_scatter(call, sendbuf, recvbuf, recvcounts, datatype, op, *comm, request);
+}
+
+int Reduce_scatter_init(Call& call, const void* sendbuf, void* recvbuf, CountArray recvcounts,
+                        MPI_Datatype datatype, MPI_Op op, Communicator* comm, MPI_Info /*info*/,
+                        MPI_Request* request)
+{
+    return reduce_scatter(call, sendbuf, recvbuf, recvcounts, datatype, op, *comm,
+                          Completion::on_start(request));
 }
 
 int Reduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
@@ -237,6 +285,14 @@ int Ireduce_scatter_block(Call& call, const void* sendbuf, void* recvbuf, MPI_Co
                           MPI_Request* request)
 {
     return reduce_scatter_block(call, sendbuf, recvbuf, {recvcount, datatype, op}, *comm, request);
+}
+
+int Reduce_scatter_block_init(Call& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                              MPI_Datatype datatype, MPI_Op op, Communicator* comm,
+                              MPI_Info /*info*/, MPI_Request* request)
+{
+    return reduce_scatter_block(call, sendbuf, recvbuf, {recvcount, datatype, op}, *comm,
+                                Completion::on_start(request));
 }
 
 int Reduce_local(Call& call, const void* inbuf, void* inoutbuf, MPI_Count count,

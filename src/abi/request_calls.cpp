@@ -6,6 +6,7 @@
 
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
+#include "object/generalized.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
 #include "protocol/point_to_point.hpp"
@@ -16,8 +17,8 @@ namespace {
 using engine::Op;
 using object::Rank;
 
-/// The ops behind an array of requests; null for MPI_REQUEST_NULL. On the stack for the usual
-/// number of requests.
+/// The ops behind an array of requests; null for MPI_REQUEST_NULL and for inactive ones. On the
+/// stack for the usual number of requests.
 class OpArray {
   public:
     explicit OpArray(std::size_t wanted)
@@ -39,10 +40,14 @@ class OpArray {
 int refuse_request(Call& call, MPI_Request given, int index)
 {
     const auto bits = object::bits_of(given);
-    const bool was_request = call.rank().handles->is_in_range(bits);
-    return call.fail(
-        MPI_ERR_REQUEST, "request %d (0x%zx) %s", index, static_cast<std::size_t>(bits),
-        was_request ? "is not active: it was completed or freed before" : "is no request");
+    const char* why = "is no request";
+    if (object::find_inactive(rank_of(call), given) != nullptr) {
+        why = "is not active; call MPI_Start first";
+    } else if (call.rank().handles->is_in_range(bits)) {
+        why = "is not active: it was completed or freed before";
+    }
+    return call.fail(MPI_ERR_REQUEST, "request %d (0x%zx) %s", index,
+                     static_cast<std::size_t>(bits), why);
 }
 
 /// Looks the requests up. The class of the first that is none, else MPI_SUCCESS.
@@ -51,7 +56,8 @@ int find_ops(Call& call, std::span<const MPI_Request> requests, std::span<Op*> o
     const Rank& rank = rank_of(call);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         ops[i] = object::find_request(rank, requests[i]);
-        if (ops[i] == nullptr && requests[i] != MPI_REQUEST_NULL) {
+        if (ops[i] == nullptr && requests[i] != MPI_REQUEST_NULL &&
+            object::find_inactive(rank, requests[i]) == nullptr) {
             return refuse_request(call, requests[i], static_cast<int>(i));
         }
     }
@@ -63,11 +69,11 @@ int find_op(Call& call, const MPI_Request& request, Op** op)
     return find_ops(call, {&request, 1}, {op, 1});
 }
 
-/// The same, where MPI_REQUEST_NULL is refused too.
-int find_live_op(Call& call, const MPI_Request& request, Op** op)
+/// The same, where what is not active is refused too.
+int find_live_op(Call& call, MPI_Request request, Op** op)
 {
-    const int error = find_op(call, request, op);
-    return error == MPI_SUCCESS && *op == nullptr ? refuse_request(call, request, 0) : error;
+    *op = object::find_request(rank_of(call), request);
+    return *op != nullptr ? MPI_SUCCESS : refuse_request(call, request, 0);
 }
 
 /// Looks the requests of a call up; `body` gets their ops and gives the call's result. Part of its
@@ -175,6 +181,12 @@ class Looker {
   private:
     Call& call_;
 };
+
+bool is_partitioned(const Op& op)
+{
+    object::Persistent* const starter = object::starter_of(op);
+    return starter != nullptr && starter->as_partitioned() != nullptr;
+}
 
 bool is_over(const Op* op)
 {
@@ -424,6 +436,10 @@ int Request_get_status_some(Call& call, int incount, const MPI_Request requests[
 
 int Request_free(Call& call, MPI_Request* request)
 {
+    if (object::find_inactive(rank_of(call), *request) != nullptr) {
+        object::free_inactive(rank_of(call), request);
+        return MPI_SUCCESS;
+    }
     Op* op = nullptr;
     if (const int error = find_live_op(call, *request, &op); error != MPI_SUCCESS) {
         return error;
@@ -433,8 +449,13 @@ int Request_free(Call& call, MPI_Request* request)
                          "a non-blocking collective cannot be freed before it is "
                          "complete; wait for it (MPI-5.0 section 6.12)");
     }
-    object::free_request(rank_of(call), request, op);
-    return MPI_SUCCESS;
+    if (is_partitioned(*op)) {
+        blame(call, *op);
+        return call.fail(MPI_ERR_REQUEST,
+                         "an active partitioned request cannot be freed; complete it first "
+                         "(MPI-5.0 section 4.2)");
+    }
+    return object::free_request(rank_of(call), request, op);
 }
 
 int Cancel(Call& call, MPI_Request* request)
@@ -446,6 +467,14 @@ int Cancel(Call& call, MPI_Request* request)
     if (op->kind == engine::OpKind::graph) {
         blame(call, *op);
         return call.fail(MPI_ERR_REQUEST, "a non-blocking collective cannot be cancelled");
+    }
+    if (const object::Generalized* const generalized = object::generalized_of(*op);
+        generalized != nullptr) {
+        return generalized->cancel(op->word.is_complete());
+    }
+    if (is_partitioned(*op)) {
+        blame(call, *op);
+        return call.fail(MPI_ERR_REQUEST, "a partitioned request cannot be cancelled");
     }
     if (op->kind == engine::OpKind::receive) {
         // A receive that has matched completes as if nothing had been asked; sends always do.

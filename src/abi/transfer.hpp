@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/message_calls.hpp"
+#include "base/result.hpp"
 #include "object/packed.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -47,6 +48,11 @@ engine::Op* begin_receive(object::Rank& rank, const object::Communicator& comm,
                           const Transfer& transfer);
 /// Says where a receive's message goes. Its name is set, and it is not started yet.
 void set_target(engine::Op* op, const Transfer& transfer);
+
+/// Sends in buffered mode. False: the node heap is exhausted. Failure: no buffer is attached, or it
+/// has no room.
+base::Result<bool> buffer_send(object::Rank& rank, object::Communicator& comm,
+                               const Transfer& message);
 
 /// A complete receive from MPI_PROC_NULL; null: the node heap is exhausted.
 engine::Op* make_null_receive(object::Rank& rank);

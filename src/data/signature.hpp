@@ -42,6 +42,21 @@ class Signature {
     /// counted.
     std::optional<std::uint64_t> bytes_of(std::uint64_t elements) const;
 
+    /// Calls `visit(basic, repeat)` for all of one signature, in order.
+    template <typename Visit>
+    void for_each_run(const Visit& visit) const
+    {
+        for (const Part& part : parts_) {
+            if (part.inner == nullptr) {
+                visit(part.basic, part.repeat);
+                continue;
+            }
+            for (std::uint64_t i = 0; i < part.repeat; ++i) {
+                part.inner->for_each_run(visit);
+            }
+        }
+    }
+
   private:
     explicit Signature(std::vector<Part> parts);
 

@@ -384,7 +384,7 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
         return nullptr;
     }
     run->scope = &scope;
-    run->sequence = scope.next_sequence++;
+    run->sequence = arguments.sequence ? *arguments.sequence : scope.next_sequence++;
     Op* completion = run->completion;
     driver.mark_open(completion);
     for (std::uint32_t index = 0; index < stored.node_count; ++index) {

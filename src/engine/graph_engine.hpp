@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "data/element.hpp"
@@ -47,6 +48,9 @@ struct GraphArguments {
     /// Tables of the spaces, by Space, whose blocks have places and sizes of their own; empty: as
     /// the graph says. Copied. Those of scratch follow each other without gaps from 0 on.
     std::span<const BlockRange> listed[3] = {};
+    /// Number that names the messages of the run; none: the scope's next. Runs of one graph that
+    /// follow each other on all members may share a number: their messages keep their order.
+    std::optional<std::uint32_t> sequence = {};
 };
 
 /// Lays a graph down in the rank's part of the heap. Null: the heap is exhausted.
@@ -54,8 +58,8 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph);
 void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
 
 /// Starts one run on the scope of the driver's rank: the next collective there, in the order in
-/// which all members call. Returns the op that completes with it, or null: the heap is exhausted,
-/// and nothing was started. The template must outlive the run.
+/// which all members call, unless the arguments number it. Returns the op that completes with it,
+/// or null: the heap is exhausted, and nothing was started. The template must outlive the run.
 Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments);
 

@@ -36,13 +36,13 @@ class PendingContext final : public OpKeep {
     std::uint32_t context_;
 };
 
-/// One message of the library's own between two members of `parent`. False: no memory.
-bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner, int tag,
-              std::uint32_t* context)
+/// Starts one message of the library's own between two members of `parent`. Null: no memory.
+engine::Op* start_message(Rank& rank, Communicator& parent, engine::OpKind kind, int partner,
+                          int tag, void* bytes, std::uint64_t size_bytes)
 {
     engine::Op* op = rank.driver().create_op(kind);
     if (op == nullptr) {
-        return false;
+        return nullptr;
     }
     const bool is_send = kind == engine::OpKind::send;
     op->header = {.context = parent.internal_context(),
@@ -50,12 +50,21 @@ bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner
                   .tag = tag,
                   .sequence = 0};
     op->peer = parent.scope().peer(static_cast<std::uint32_t>(partner));
-    op->address = reinterpret_cast<std::byte*>(context);
-    op->size_bytes = sizeof *context;
+    op->address = static_cast<std::byte*>(bytes);
+    op->size_bytes = size_bytes;
     if (is_send) {
         protocol::start_send(rank.driver(), op, false);
     } else {
         protocol::start_receive(rank.driver(), op);
+    }
+    return op;
+}
+
+/// Waits for it. False: it is null, or has failed.
+bool end_message(Rank& rank, engine::Op* op)
+{
+    if (op == nullptr) {
+        return false;
     }
     engine::wait_for(rank.driver(), op);
     const bool is_done = op->error == engine::OpError::none;
@@ -63,11 +72,19 @@ bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner
     return is_done;
 }
 
+/// One message of a tree of the library's own. False: no memory.
+bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner, int tag,
+              std::uint32_t* context)
+{
+    return end_message(rank,
+                       start_message(rank, parent, kind, partner, tag, context, sizeof *context));
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> agree_for_all(Rank& rank, Communicator& parent)
 {
-    std::uint32_t context = parent.rank() == 0 ? rank.acquire_context() : 0;
+    std::uint32_t context = parent.joint_scope().rank == 0 ? rank.acquire_context() : 0;
     if (!bcast_bytes(rank, parent, &context, sizeof context, 0)) {
         return std::nullopt;
     }
@@ -118,9 +135,20 @@ std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, co
     return context;
 }
 
+bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
+                std::span<const std::byte> given, std::span<std::byte> taken)
+{
+    engine::Op* const receive = start_message(rank, comm, engine::OpKind::receive, partner, tag,
+                                              taken.data(), taken.size());
+    engine::Op* const send = start_message(rank, comm, engine::OpKind::send, partner, tag,
+                                           const_cast<std::byte*>(given.data()), given.size());
+    const bool is_sent = end_message(rank, send);
+    return end_message(rank, receive) && is_sent;
+}
+
 engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made)
 {
-    const std::uint32_t picked = parent.rank() == 0 ? rank.acquire_context() : 0;
+    const std::uint32_t picked = parent.joint_scope().rank == 0 ? rank.acquire_context() : 0;
     auto pending = std::make_unique<PendingContext>(made, picked);
     CollectiveCall call;
     call.collective = protocol::coll::Collective::bcast;

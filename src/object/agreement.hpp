@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "object/communicator.hpp"
@@ -16,7 +17,7 @@ namespace headway::object {
 // Each answers 0 where rank 0 of the new communicator has no context left, and nothing where the
 // node heap is exhausted. They block, except start_duplicate.
 
-/// All of `parent` become members, in its order.
+/// All of `parent` become members, in its order; of an inter-communicator those of both groups.
 std::optional<std::uint32_t> agree_for_all(Rank& rank, Communicator& parent);
 
 /// Members are those of `group`; collective over `parent`, where groups of several ranks may differ
@@ -27,6 +28,11 @@ std::optional<std::uint32_t> agree_for_part(Rank& rank, Communicator& parent, co
 /// `tag` tells from those of other groups under way (MPI-5.0 section 7.4.2).
 std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, const Group& group,
                                             int tag);
+
+/// Swaps bytes of the library's own with a rank that messages on `comm` can name; both call with
+/// the same sizes crossed over and the same tag. Blocks. False: the node heap is exhausted.
+bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
+                std::span<const std::byte> given, std::span<std::byte> taken);
 
 /// Starts agree_for_all for a communicator that was created without a context: it has one when the
 /// op's owner has completed it. Takes a reference on `made`. Null: the node heap is exhausted.

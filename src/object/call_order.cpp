@@ -46,7 +46,7 @@ CallOrder::Answer CallOrder::compare(memory::Allocator& allocator, Communicator&
                                      const CallSignature& own, CallSignature* other,
                                      int* other_rank, std::uint64_t* number) noexcept
 {
-    const engine::Scope& scope = communicator.scope();
+    const engine::Scope& scope = communicator.joint_scope();
     const std::uint32_t leader = scope.peer(0);
     *number = communicator.count_collective();
     if (!lock_.lock(allocator.rank())) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/collective.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "engine/wait.hpp"
+#include "object/persistent.hpp"
 
 namespace headway::object {
 
@@ -19,6 +21,27 @@ std::uint64_t graph_key(Algorithm algorithm, std::uint32_t root, bool in_place)
            (in_place ? 1U : 0U);
 }
 
+engine::Graph build_graph(const Communicator& communicator, Algorithm algorithm,
+                          const CollectiveCall& call)
+{
+    if (is_of_neighbors(call.collective)) {
+        const Neighborhood& neighborhood = communicator.neighborhood();
+        const bool is_grid = kind_of(*communicator.topology()) == MPI_CART;
+        return protocol::coll::neighbor_exchange(
+            {neighborhood.sources, neighborhood.destinations, is_grid},
+            call.collective == Collective::neighbor_allgather);
+    }
+    const engine::Scope& scope = communicator.joint_scope();
+    if (call.is_between_groups) {
+        const std::uint32_t first_size = communicator.is_first_group()
+                                             ? static_cast<std::uint32_t>(communicator.size())
+                                             : communicator.scope().size;
+        const protocol::coll::TwoSides sides{scope.rank, scope.size, first_size};
+        return protocol::coll::build_between_groups(algorithm, sides, call.root);
+    }
+    return protocol::coll::build(algorithm, {scope.rank, scope.size, call.in_place}, call.root);
+}
+
 engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Algorithm algorithm,
                                      const CollectiveCall& call)
 {
@@ -26,9 +49,7 @@ engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Alg
     if (engine::GraphTemplate* known = communicator.find_graph(key); known != nullptr) {
         return known;
     }
-    const engine::Scope& scope = communicator.scope();
-    const protocol::coll::Place place{scope.rank, scope.size, call.in_place};
-    const engine::Graph graph = protocol::coll::build(algorithm, place, call.root);
+    const engine::Graph graph = build_graph(communicator, algorithm, call);
     engine::GraphTemplate* stored = engine::store_graph(rank.driver().allocator(), graph);
     if (stored != nullptr) {
         communicator.remember_graph(key, stored);
@@ -47,6 +68,14 @@ std::uint64_t shape_bytes(const CollectiveCall& call)
         total += block.count;
     }
     return total * call.element_bytes / call.receive_blocks.size();
+}
+
+Algorithm choose_algorithm(std::uint32_t size, const CollectiveCall& call)
+{
+    if (call.is_between_groups) {
+        return protocol::coll::choose_between_groups(call.collective);
+    }
+    return protocol::coll::choose(call.collective, {size, shape_bytes(call), call.is_commutative});
 }
 
 /// The listed blocks of scratch, as the algorithm's builder wants them.
@@ -101,11 +130,14 @@ CollectiveKeep& CollectiveCall::make_keep()
     return *keep;
 }
 
-engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
+namespace {
+
+/// Starts what `call` describes, which must outlive the run as far as it is kept.
+engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call,
+                  std::optional<std::uint32_t> sequence)
 {
-    const engine::Scope& scope = communicator.scope();
-    const protocol::coll::Shape shape{scope.size, shape_bytes(call), call.is_commutative};
-    const Algorithm algorithm = protocol::coll::choose(call.collective, shape);
+    engine::Scope& scope = communicator.joint_scope();
+    const Algorithm algorithm = choose_algorithm(scope.size, call);
     engine::GraphTemplate* stored = find_or_build(rank, communicator, algorithm, call);
     if (stored == nullptr) {
         return nullptr;
@@ -117,12 +149,69 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveC
         .count = call.count,
         .element_bytes = call.element_bytes,
         .reduction = reduction_of(call),
-        .listed = {call.send_blocks, call.receive_blocks, scratch}};
-    engine::Op* op = engine::start_graph(rank.driver(), *stored, communicator.scope(), arguments);
+        .listed = {call.send_blocks, call.receive_blocks, scratch},
+        .sequence = sequence};
+    return engine::start_graph(rank.driver(), *stored, scope, arguments);
+}
+
+/// Kept with a run of a persistent collective, whose buffers are the request's.
+class BorrowedKeep final : public OpKeep {
+  public:
+    explicit BorrowedKeep(CollectiveKeep& lender) : lender_(lender) {}
+
+    void finish(Rank& rank, engine::Op& op) override { lender_.finish(rank, op); }
+
+  private:
+    CollectiveKeep& lender_;
+};
+
+/// All its runs have the number that the call took in the order of collectives, so that requests
+/// can be started in any order.
+class RepeatedCollective final : public Persistent {
+  public:
+    RepeatedCollective(Rank& rank, Communicator& communicator, CollectiveCall call)
+        : Persistent(rank, communicator, engine::OpKind::graph),
+          call_(std::move(call)),
+          sequence_(communicator.joint_scope().next_sequence++)
+    {
+    }
+
+  protected:
+    base::Result<engine::Op*> start() override
+    {
+        CollectiveKeep* const keep = call_.keep.get();
+        if (keep != nullptr && keep->sent) {
+            keep->sent->take();
+        }
+        if (keep != nullptr && keep->received) {
+            keep->received->take();
+        }
+        engine::Op* const op = begin(rank(), *communicator(), call_, sequence_);
+        if (op != nullptr && keep != nullptr) {
+            set_keep(*op, new BorrowedKeep(*keep));
+        }
+        return op;
+    }
+
+  private:
+    CollectiveCall call_;
+    std::uint32_t sequence_;
+};
+
+}  // namespace
+
+engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
+{
+    engine::Op* op = begin(rank, communicator, call, std::nullopt);
     if (op != nullptr && call.keep != nullptr) {
         set_keep(*op, call.keep.release());
     }
     return op;
+}
+
+MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
+{
+    return make_persistent(rank, new RepeatedCollective(rank, communicator, std::move(call)));
 }
 
 void reduce_local(Rank& rank, CollectiveCall call)
@@ -157,6 +246,22 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.send = own;
     call.receive = all;
     call.count = size;
+    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
+}
+
+bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, void* all,
+                     const std::vector<std::uint64_t>& sizes)
+{
+    CollectiveCall call;
+    call.collective = Collective::allgatherv;
+    call.send = own;
+    call.receive = all;
+    call.count = sizes[communicator.joint_scope().rank];
+    std::int64_t offset = 0;
+    for (const std::uint64_t size : sizes) {
+        call.receive_blocks.push_back({offset, size});
+        offset += static_cast<std::int64_t>(size);
+    }
     return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
 }
 

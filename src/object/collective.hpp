@@ -21,8 +21,11 @@ struct CollectiveCall {
     /// Elements of the vector (bcast, reductions), or of one rank's block.
     std::uint64_t count = 0;
     std::uint64_t element_bytes = 1;
-    std::uint32_t root = 0;
+    std::uint32_t root = 0;  ///< in the joint scope, or protocol::coll::no_root
     bool in_place = false;
+    /// Of an inter-communicator as MPI has it: between its groups. Else all members of both take
+    /// part alike, which is what the library's own calls want.
+    bool is_between_groups = false;
     /// v-forms: a block for each rank, in elements; empty where the blocks of a side are uniform.
     std::vector<engine::BlockRange> send_blocks;
     std::vector<engine::BlockRange> receive_blocks;
@@ -39,6 +42,10 @@ struct CollectiveCall {
 /// exhausted and nothing was started.
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
 
+/// A persistent request for it, which takes its place in the order of collectives now.
+/// MPI_REQUEST_NULL: the node heap or the handle table is exhausted.
+MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
+
 /// inout = in (op) inout at once, in this thread (MPI_Reduce_local): `send` and `receive` of the
 /// call.
 void reduce_local(Rank& rank, CollectiveCall call);
@@ -52,6 +59,10 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
                  std::uint32_t root);
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
                      std::uint64_t size);
+
+/// The same for lists of different lengths, `sizes` bytes of each rank, which follow each other.
+bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, void* all,
+                     const std::vector<std::uint64_t>& sizes);
 
 /// Runs user-defined operators for the graph engine.
 bool run_user_reduction(engine::Driver& driver, std::uint64_t user_op, const void* in, void* inout,

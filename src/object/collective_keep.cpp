@@ -78,6 +78,11 @@ PackedBlocks::PackedBlocks(std::vector<TypedBlock> blocks) : blocks_(std::move(b
         total += block.packed_bytes();
     }
     packed_ = std::make_unique<std::byte[]>(total);
+    take();
+}
+
+void PackedBlocks::take() const
+{
     std::byte* to = packed_.get();
     for (const TypedBlock& block : blocks_) {
         pack(block, to);

@@ -44,6 +44,8 @@ class PackedBlocks {
     explicit PackedBlocks(std::vector<TypedBlock> blocks);
 
     std::byte* bytes() const noexcept { return packed_.get(); }
+    /// Takes the elements again, as they are now.
+    void take() const;
     /// Puts the elements back, past the gaps.
     void give_back() const;
 

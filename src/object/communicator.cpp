@@ -3,6 +3,7 @@
 
 #include <array>
 #include <new>
+#include <utility>
 
 #include "object/buffer.hpp"
 #include "object/rank.hpp"
@@ -20,14 +21,18 @@ constexpr std::array<std::string_view, 4> asserted_keys = {
 }  // namespace
 
 Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler)
-    : owner_(owner), scope_(scope), error_handler_(error_handler)
+    : owner_(owner),
+      scope_(scope),
+      size_(static_cast<int>(scope->size)),
+      error_handler_(error_handler)
 {
     error_handler_->add_reference();
 }
 
-Communicator* Communicator::create(Rank& rank, std::uint32_t context,
-                                   const std::vector<int>& members, ErrorHandler* error_handler,
-                                   MPI_Comm predefined)
+namespace {
+
+/// Null: the node heap is exhausted. The rank's own place is set where it is one of the members.
+engine::Scope* make_scope(Rank& rank, std::uint32_t context, const std::vector<int>& members)
 {
     const auto size = static_cast<std::uint32_t>(members.size());
     void* place = rank.driver().allocator().allocate(engine::Scope::bytes_needed(size));
@@ -43,8 +48,49 @@ Communicator* Communicator::create(Rank& rank, std::uint32_t context,
             scope->rank = member;
         }
     }
+    return scope;
+}
+
+std::vector<int> members_of(const engine::Scope& scope)
+{
+    return {scope.peers(), scope.peers() + scope.size};
+}
+
+}  // namespace
+
+Communicator* Communicator::create(Rank& rank, std::uint32_t context,
+                                   const std::vector<int>& members, ErrorHandler* error_handler,
+                                   MPI_Comm predefined)
+{
+    engine::Scope* scope = make_scope(rank, context, members);
+    if (scope == nullptr) {
+        return nullptr;
+    }
     auto* made = new Communicator(rank, scope, error_handler);
     made->handle_ = predefined != nullptr ? predefined : rank.pool().acquire<MPI_Comm>(made);
+    return made;
+}
+
+Communicator* Communicator::create_inter(Rank& rank, std::uint32_t context, const TwoGroups& groups,
+                                         ErrorHandler* error_handler)
+{
+    std::vector<int> all = groups.is_first ? groups.local : groups.remote;
+    const std::vector<int>& second = groups.is_first ? groups.remote : groups.local;
+    all.insert(all.end(), second.begin(), second.end());
+    engine::Scope* joint = make_scope(rank, context, all);
+    engine::Scope* scope = make_scope(rank, context, groups.remote);
+    if (joint == nullptr || scope == nullptr) {
+        rank.driver().allocator().free(joint);
+        rank.driver().allocator().free(scope);
+        return nullptr;
+    }
+    const auto size = static_cast<std::uint32_t>(groups.local.size());
+    scope->rank = joint->rank - (groups.is_first ? 0 : joint->size - size);
+    auto* made = new Communicator(rank, scope, error_handler);
+    made->joint_ = joint;
+    made->is_first_ = groups.is_first;
+    made->size_ = static_cast<int>(size);
+    made->handle_ = rank.pool().acquire<MPI_Comm>(made);
     return made;
 }
 
@@ -54,9 +100,9 @@ Communicator::~Communicator()
     for (const auto& [key, stored] : graphs_) {
         engine::destroy_template(allocator, stored);
     }
-    if (scope_->rank == 0) {
-        owner_.release_context(scope_->context);
-    }
+    // Who picked it knows it by its number.
+    owner_.release_context(scope_->context);
+    allocator.free(joint_);
     allocator.free(scope_);
     if (error_handler_->drop_reference()) {
         delete error_handler_;
@@ -65,7 +111,22 @@ Communicator::~Communicator()
 
 std::vector<int> Communicator::members() const
 {
-    return {scope_->peers(), scope_->peers() + scope_->size};
+    if (joint_ == nullptr) {
+        return members_of(*scope_);
+    }
+    const std::uint32_t* const first = joint_->peers() + (is_first_ ? 0 : scope_->size);
+    return {first, first + size_};
+}
+
+std::vector<int> Communicator::peers() const
+{
+    return members_of(*scope_);
+}
+
+void Communicator::set_topology(std::shared_ptr<const Topology> topology)
+{
+    topology_ = std::move(topology);
+    neighborhood_ = topology_ != nullptr ? neighborhood_of(*topology_, rank()) : Neighborhood{};
 }
 
 void Communicator::set_error_handler(ErrorHandler* handler) noexcept

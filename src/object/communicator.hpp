@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,11 +17,21 @@
 #include "object/attribute.hpp"
 #include "object/error_handler.hpp"
 #include "object/info.hpp"
+#include "object/topology.hpp"
 
 namespace headway::object {
 
 class Rank;
 class SendBuffer;
+
+/// The two groups of an inter-communicator, by world rank.
+struct TwoGroups {
+    std::vector<int> local;
+    std::vector<int> remote;
+    /// The local group comes first where the library counts the members of both; exactly one side
+    /// says so.
+    bool is_first = false;
+};
 
 /// A communicator as one of its ranks sees it. One reference for the handle, one for each started
 /// operation: a freed communicator stays until its traffic is over (MPI-5.0 section 7.4.3).
@@ -30,25 +42,63 @@ class Communicator {
     /// acquired here unless a predefined one is given.
     static Communicator* create(Rank& rank, std::uint32_t context, const std::vector<int>& members,
                                 ErrorHandler* error_handler, MPI_Comm predefined = nullptr);
+    /// An inter-communicator; null as above.
+    static Communicator* create_inter(Rank& rank, std::uint32_t context, const TwoGroups& groups,
+                                      ErrorHandler* error_handler);
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
-    int size() const noexcept { return static_cast<int>(scope_->size); }
+    /// Of the local group.
+    int size() const noexcept { return size_; }
     int rank() const noexcept { return static_cast<int>(scope_->rank); }
+    /// Ranks that messages can name: of the remote group of an inter-communicator, else of all.
+    int peer_count() const noexcept { return static_cast<int>(scope_->size); }
+    bool is_inter() const noexcept { return joint_ != nullptr; }
     MPI_Comm handle() const noexcept { return handle_; }
     ErrorHandler* error_handler() const noexcept { return error_handler_; }
+    /// Of messages: its ranks are those of peer_count().
     engine::Scope& scope() noexcept { return *scope_; }
     const engine::Scope& scope() const noexcept { return *scope_; }
+    /// Of collectives: of an inter-communicator the members of both groups, the first group's
+    /// first.
+    engine::Scope& joint_scope() noexcept { return joint_ != nullptr ? *joint_ : *scope_; }
+    const engine::Scope& joint_scope() const noexcept
+    {
+        return joint_ != nullptr ? *joint_ : *scope_;
+    }
+    /// Where the local group's members stand in the joint scope. Requires: is_inter().
+    bool is_first_group() const noexcept { return is_first_; }
     std::uint32_t context() const noexcept { return scope_->context; }
     /// Context of messages that the library sends for itself; no communicator's own, for context
     /// ids stay below the bit.
     std::uint32_t internal_context() const noexcept { return scope_->context | 0x8000'0000U; }
     /// For one that was created before its context was known; 0 stands for that. Requires that
     /// nothing was started on it.
-    void set_context(std::uint32_t context) noexcept { scope_->context = context; }
+    void set_context(std::uint32_t context) noexcept
+    {
+        scope_->context = context;
+        joint_scope().context = context;
+    }
 
-    /// World ranks of the members, in order.
+    /// World ranks of the members of the local group, in order.
     std::vector<int> members() const;
+    /// World ranks of those that peer_count() counts, in order.
+    std::vector<int> peers() const;
+    /// Of an inter-communicator.
+    TwoGroups groups() const { return {members(), peers(), is_first_}; }
+
+    /// Null: it has none.
+    const Topology* topology() const noexcept { return topology_.get(); }
+    const std::shared_ptr<const Topology>& shared_topology() const noexcept { return topology_; }
+    /// Before anything was started on it.
+    void set_topology(std::shared_ptr<const Topology> topology);
+    /// With whom its neighbourhood collectives exchange blocks; empty without a topology.
+    const Neighborhood& neighborhood() const noexcept { return neighborhood_; }
+    int source_count() const noexcept { return static_cast<int>(neighborhood_.sources.size()); }
+    int destination_count() const noexcept
+    {
+        return static_cast<int>(neighborhood_.destinations.size());
+    }
 
     const std::string& name() const noexcept { return name_; }
     void set_name(std::string_view name) { name_ = name; }
@@ -59,6 +109,12 @@ class Communicator {
     void take_hints(const Info& given);
     /// Number of the next collective call, from 1 on, where somebody counts them.
     std::uint64_t count_collective() noexcept { return ++collectives_; }
+    /// How many partitioned messages in one direction with that peer and tag were initialized
+    /// before this one.
+    std::uint32_t count_partitioned(bool is_send, int peer, int tag)
+    {
+        return partitioned_[{is_send ? 1 : 0, peer, tag}]++;
+    }
     /// True while operations that were started here have not been completed.
     bool is_in_use() const noexcept { return references_ > 1; }
 
@@ -84,14 +140,20 @@ class Communicator {
 
     Rank& owner_;
     engine::Scope* scope_;
+    engine::Scope* joint_ = nullptr;  ///< of inter-communicators only
+    bool is_first_ = false;
+    int size_;
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
     int references_ = 1;
     std::uint64_t collectives_ = 0;
+    std::map<std::array<int, 3>, std::uint32_t> partitioned_;
     std::unique_ptr<SendBuffer> send_buffer_;
     std::string name_;
     AttributeSet attributes_;
     Info hints_;
+    std::shared_ptr<const Topology> topology_;
+    Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
 };
 

@@ -255,4 +255,31 @@ TypeNotes& notes_of(Rank& rank, MPI_Datatype handle)
     return derived != nullptr ? derived->notes : rank.predefined_type_notes()[bits_of(handle)];
 }
 
+data::ExternalForm external_form_of(data::BasicType basic)
+{
+    using Number = data::ExternalForm::Number;
+    const auto handle = handle_from<MPI_Datatype>(HandleBits{basic.id});
+    const std::uint16_t bytes = basic.size_bytes;
+    if (handle == MPI_LONG || handle == MPI_UNSIGNED_LONG) {
+        return {bytes, 4, 1,
+                handle == MPI_LONG ? Number::signed_integer : Number::unsigned_integer};
+    }
+    if (handle == MPI_WCHAR) {
+        return {bytes, 2, 1, Number::unsigned_integer};
+    }
+    const auto half = static_cast<std::uint16_t>(bytes / 2);
+    switch (find_predefined_datatype(handle)->kind) {
+        case ElementKind::float_long:
+            return {bytes, 16, 1, Number::long_double};
+        case ElementKind::complex_long:
+            return {half, 16, 2, Number::long_double};
+        case ElementKind::complex32:
+        case ElementKind::complex64:
+        case ElementKind::complex128:
+            return {half, half, 2, Number::same};
+        default:
+            return {bytes, bytes, 1, Number::same};
+    }
+}
+
 }  // namespace headway::object

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/element.hpp"
+#include "data/external32.hpp"
 #include "data/layout.hpp"
 #include "mpi.h"
 #include "object/attribute.hpp"
@@ -44,6 +45,9 @@ struct Datatype {
 /// The type behind a predefined handle, or null where the standard has none or this platform lacks
 /// the language type. Never changed; any thread.
 const Datatype* find_predefined_datatype(MPI_Datatype handle) noexcept;
+
+/// How a basic type of a signature is written in external32.
+data::ExternalForm external_form_of(data::BasicType basic);
 
 struct TypeRecord;
 

@@ -25,6 +25,8 @@ enum class Kind : std::uint8_t {
     window,
     file,
     session,
+    idle_request,   ///< a persistent request without an active operation
+    freed_request,  ///< a generalized request that was freed and is not complete
 };
 
 /// The integer behind an ABI handle.

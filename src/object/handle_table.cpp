@@ -200,4 +200,19 @@ bool HandlePool::release(Kind kind, HandleBits bits) noexcept
     return true;
 }
 
+bool HandlePool::change(Kind from, HandleBits bits, Kind to, void* object) noexcept
+{
+    assert(object != nullptr && to != Kind::none);
+    const auto lock = guard();
+    if (table_.find(from, bits) == nullptr) {
+        return false;
+    }
+    Slot& slot = table_.slots_[(bits - table_.base_) / slot_bytes];
+    // relaxed: the key publishes it.
+    slot.object.store(object, std::memory_order_relaxed);
+    // (3) release, pairs with (1).
+    slot.key.store(HandleTable::key_of(to, bits), std::memory_order_release);
+    return true;
+}
+
 }  // namespace headway::object

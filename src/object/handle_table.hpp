@@ -55,7 +55,7 @@ class HandleTable {
         }
         const Slot& slot = slots_[offset / slot_bytes];
         const std::uint32_t wanted = key_of(kind, bits);
-        // (1) acquire, pairs with (2): the object of this generation is seen.
+        // (1) acquire, pairs with (2) and (3): the object of this generation is seen.
         if (slot.key.load(std::memory_order_acquire) != wanted) {
             return nullptr;
         }
@@ -141,6 +141,10 @@ class HandlePool {
     {
         return release(HandleTraits<Handle>::kind, bits_of(handle));
     }
+
+    /// Lets a live handle of kind `from` stand for `object`, of kind `to`. False, and no effect,
+    /// where it is not live.
+    bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept;
 
     /// Says whether several threads call from now on. Requires that none is in a call.
     void set_shared(bool is_shared) noexcept { is_shared_ = is_shared; }

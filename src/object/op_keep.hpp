@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/op.hpp"
+#include "mpi.h"
 
 namespace headway::object {
 
@@ -10,6 +11,7 @@ class Rank;
 /// What must stay until an op is over, and what its owner still has to do then. Hangs on
 /// Op::owner_keep; private to the rank's process. Exactly one of the two happens:
 /// finish() when the owner completes the request, or the destructor alone when the op is dropped.
+/// One that is_lasting() is not finished: it stays with the op and speaks for it until it is freed.
 struct OpKeep {
     OpKeep() = default;
     OpKeep(const OpKeep&) = delete;
@@ -19,6 +21,12 @@ struct OpKeep {
     /// Runs in the owner's thread, inside a call, after the op is complete and before its result
     /// is reported. May change the result.
     virtual void finish(Rank& rank, engine::Op& op) = 0;
+
+    virtual bool is_lasting() const noexcept { return false; }
+    /// Of lasting ones: says what became of the op, in place of the op. Returns the error class.
+    virtual int report(MPI_Status* /*status*/) { return MPI_SUCCESS; }
+    /// Of lasting ones: the op is about to go, and this with it. Returns the error class.
+    virtual int close() { return MPI_SUCCESS; }
 };
 
 /// Hangs `keep` on the op, which owns it from now on.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/wait.hpp"
+#include "object/generalized.hpp"
 #include "object/op_keep.hpp"
 #include "object/status.hpp"
 
@@ -45,8 +46,11 @@ int error_class_of(engine::OpError error) noexcept
     return MPI_ERR_OP;
 }
 
-int report(const engine::Op& op, MPI_Status* status) noexcept
+int report(const engine::Op& op, MPI_Status* status)
 {
+    if (OpKeep* const lasting = keep_of(op); lasting != nullptr) [[unlikely]] {
+        return lasting->report(status);
+    }
     if (status != MPI_STATUS_IGNORE) {
         if (op.kind == engine::OpKind::receive) {
             fill_status(*status, op.status_source, op.status_tag,
@@ -63,10 +67,13 @@ int report(const engine::Op& op, MPI_Status* status) noexcept
 
 void settle(Rank& rank, engine::Op& op)
 {
-    if (const std::unique_ptr<OpKeep> keep(keep_of(op)); keep != nullptr) {
-        set_keep(op, nullptr);
-        keep->finish(rank, op);
+    OpKeep* const found = keep_of(op);
+    if (found == nullptr || found->is_lasting()) {
+        return;
     }
+    const std::unique_ptr<OpKeep> keep(found);
+    set_keep(op, nullptr);
+    keep->finish(rank, op);
 }
 
 namespace {
@@ -90,7 +97,12 @@ void end_orphans(Rank& rank)
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
     settle(rank, *op);
-    const int error = report(*op, status);
+    int error = report(*op, status);
+    if (const std::unique_ptr<OpKeep> lasting(keep_of(*op)); lasting != nullptr) [[unlikely]] {
+        set_keep(*op, nullptr);
+        const int closed = lasting->close();
+        error = error != MPI_SUCCESS ? error : closed;
+    }
     rank.driver().destroy_op(op);
     if (!rank.orphans().empty()) [[unlikely]] {
         end_orphans(rank);
@@ -100,6 +112,9 @@ int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
 {
+    if (Persistent* const starter = starter_of(*op); starter != nullptr) [[unlikely]] {
+        return starter->end(rank, *request, op, status);
+    }
     rank.pool().release(*request);
     *request = MPI_REQUEST_NULL;
     if (op == rank.done_op()) {
@@ -111,21 +126,44 @@ int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status*
     return error;
 }
 
-void free_request(Rank& rank, MPI_Request* request, engine::Op* op)
+namespace {
+
+/// Lets an op without a request go on by itself.
+void let_go(Rank& rank, engine::Op* op)
 {
-    rank.pool().release(*request);
-    *request = MPI_REQUEST_NULL;
-    if (op != rank.done_op()) {
-        // Messages do not look at the communicator any more; collectives cannot be freed early.
-        Communicator* communicator = communicator_of(*op);
-        if (keep_of(*op) != nullptr) {
-            rank.orphans().push_back(op);
-            end_orphans(rank);
-        } else {
-            rank.driver().abandon_op(op);
-        }
-        communicator->drop_reference();
+    if (keep_of(*op) != nullptr) {
+        rank.orphans().push_back(op);
+        end_orphans(rank);
+    } else {
+        rank.driver().abandon_op(op);
     }
+}
+
+}  // namespace
+
+int free_request(Rank& rank, MPI_Request* request, engine::Op* op)
+{
+    const MPI_Request freed = *request;
+    *request = MPI_REQUEST_NULL;
+    if (Generalized* const generalized = generalized_of(*op); generalized != nullptr) {
+        return generalized->free(rank, freed, op);
+    }
+    rank.pool().release(freed);
+    if (op == rank.done_op()) {
+        return MPI_SUCCESS;
+    }
+    if (Persistent* const starter = starter_of(*op); starter != nullptr) {
+        if (!starter->is_own_op(op)) {
+            let_go(rank, op);
+        }
+        delete starter;
+        return MPI_SUCCESS;
+    }
+    // Messages do not look at the communicator any more; collectives cannot be freed early.
+    Communicator* communicator = communicator_of(*op);
+    let_go(rank, op);
+    communicator->drop_reference();
+    return MPI_SUCCESS;
 }
 
 }  // namespace headway::object

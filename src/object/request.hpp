@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests: the MPI face of ops. A request's slot holds its op; the op's cookie is the communicator
-// whose error handler answers for it, kept alive by a reference.
+// whose error handler answers for it, kept alive by a reference, or the persistent request that
+// started it.
 #pragma once
 
 #include "engine/op.hpp"
 #include "mpi.h"
 #include "object/communicator.hpp"
+#include "object/persistent.hpp"
 #include "object/rank.hpp"
 
 namespace headway::object {
@@ -25,12 +27,14 @@ inline engine::Op* find_request(const Rank& rank, MPI_Request request) noexcept
 
 inline Communicator* communicator_of(const engine::Op& op) noexcept
 {
-    return reinterpret_cast<Communicator*>(op.owner_cookie);
+    const Persistent* const starter = starter_of(op);
+    return starter != nullptr ? starter->communicator()
+                              : reinterpret_cast<Communicator*>(op.owner_cookie);
 }
 
 /// Writes the op's result into `status` (which may be null). Returns the error class.
-/// Requires: complete.
-int report(const engine::Op& op, MPI_Status* status) noexcept;
+/// Requires: complete and settled.
+int report(const engine::Op& op, MPI_Status* status);
 
 /// Lets what is kept with a complete op do its last step, once; afterwards the op's result is what
 /// the caller may see.
@@ -39,11 +43,13 @@ void settle(Rank& rank, engine::Op& op);
 /// settle(), report(), and frees the op.
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status);
 
-/// report(), then frees op and request and sets the handle to null. Requires: complete.
+/// report(), then frees op and request and sets the handle to null; a persistent request becomes
+/// inactive instead. Requires: complete.
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status);
 
-/// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free).
-void free_request(Rank& rank, MPI_Request* request, engine::Op* op);
+/// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
+/// the free callback of a generalized request says.
+int free_request(Rank& rank, MPI_Request* request, engine::Op* op);
 
 /// MPI's word for why an op failed.
 int error_class_of(engine::OpError error) noexcept;

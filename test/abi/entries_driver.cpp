@@ -239,15 +239,14 @@ TEST_F(EntriesTest, errors_of_the_function_itself_are_raised)
 
 TEST_F(EntriesTest, what_is_not_built_fails_through_the_right_door)
 {
-    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Win made = MPI_WIN_NULL;
     MPI_File file = MPI_FILE_NULL;
-    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] {
-        MPI_Request request = MPI_REQUEST_NULL;
-        return MPI_Bsend_init(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
-    });
-    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Intercomm_merge(made, 0, &made); });
-    refused(MPI_ERR_UNSUPPORTED_OPERATION,
-            [&] { return MPI_Intercomm_merge(MPI_COMM_WORLD, 0, nullptr); });
+    const auto create = [&](MPI_Comm comm, MPI_Win* win) {
+        return MPI_Win_create(buffer_.data(), 1, 1, MPI_INFO_NULL, comm, win);
+    };
+    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return create(MPI_COMM_WORLD, &made); });
+    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return create(MPI_COMM_NULL, &made); });
+    refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return create(MPI_COMM_WORLD, nullptr); });
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Win_fence(0, MPI_WIN_NULL); });
     refused(MPI_T_ERR_NOT_SUPPORTED, [&] { return MPI_T_cvar_get_num(&value_); });
     // The default file handler returns even where communicators are fatal.
@@ -294,10 +293,10 @@ TEST_F(EntriesDeathTest, fatal_is_one_sentence_with_cause_and_cure)
                 testing::ExitedWithCode(6),
                 "^headway: rank 1: MPI_Send: destination 7 \\(argument dest\\) is outside the "
                 "communicator's 4 ranks \\(use 0 to 3 or MPI_PROC_NULL\\) \\[MPI_ERR_RANK\\]\n$");
-    MPI_Request request = MPI_REQUEST_NULL;
-    EXPECT_EXIT(MPI_Bsend_init_c(buffer_.data(), 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request),
+    MPI_Win made = MPI_WIN_NULL;
+    EXPECT_EXIT(MPI_Win_create_c(buffer_.data(), 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made),
                 testing::ExitedWithCode(MPI_ERR_UNSUPPORTED_OPERATION),
-                "rank 1: MPI_Bsend_init_c: .*MPI_ERR_UNSUPPORTED_OPERATION");
+                "rank 1: MPI_Win_create_c: .*MPI_ERR_UNSUPPORTED_OPERATION");
     const MPI_Comm comm = stand_in_.make_communicator();
     stand_in_.free_communicator(comm);
     EXPECT_EXIT(MPI_Barrier(comm), testing::ExitedWithCode(MPI_ERR_COMM), "was freed");

@@ -28,6 +28,8 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                                (FAR.format(type="MPI_Info"), "MPI_ERR_INFO")]),
     "count": ("1", [("-1", "MPI_ERR_COUNT")]),
     "long_count": ("1", [("-1", "MPI_ERR_COUNT")]),
+    "byte_count": ("1", [("-1", "MPI_ERR_ARG")]),
+    "leader_comm": ("MPI_COMM_SELF", []),
     "aint_size": ("1", [("-1", "MPI_ERR_ARG")]),
     "dest": ("0", [("1000", "MPI_ERR_RANK"), ("MPI_ANY_SOURCE", "MPI_ERR_RANK")]),
     "source": ("0", [("1000", "MPI_ERR_RANK"), ("-7", "MPI_ERR_RANK")]),
@@ -58,7 +60,9 @@ ARRAYS = {"request": "requests", "status": "statuses", "int": "numbers", "group_
           "displacement": "(void*)displacements", "datatype": "datatypes",
           "any_datatype": "datatypes", "number": "(void*)displacements",
           "byte_number": "(void*)displacements", "aint": "(void*)displacements",
-          "long_count": "(void*)displacements"}
+          "long_count": "(void*)displacements", "rank": "numbers", "flag": "numbers"}
+# Of these only the communicator knows how long they are, and the good one has no topology.
+OF_TOPOLOGY = {"sources", "destinations", "topology"}
 # Arrays with a wrong entry, and the class of it.
 WRONG_ARRAYS = {"count": ("(void*)negative_counts", "MPI_ERR_COUNT"),
                 "datatype": ("null_datatypes", "MPI_ERR_TYPE"),
@@ -91,12 +95,14 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
     """Changes of the good call, with the class of each."""
     name = arg.name
     if arg.kind == "buffer":
+        if arg.count is not None and function.find(arg.count).array in OF_TOPOLOGY:
+            return []
         cases: list[Case] = [({name: "NULL"}, "MPI_ERR_BUFFER")]
         return cases if arg.in_place else [*cases, ({name: "MPI_IN_PLACE"}, "MPI_ERR_BUFFER")]
     if arg.kind in ("function", "either_function"):
         return [({name: "NULL"}, "MPI_ERR_ARG")]
     if arg.is_array:
-        if arg.kind == "status":
+        if arg.kind == "status" or arg.array in OF_TOPOLOGY:
             return []
         cases = [({name: "NULL", arg.array or "": "1"}, "MPI_ERR_ARG")]
         if arg.kind in RANK_KINDS and arg.direction == "in" and arg.literal is None:

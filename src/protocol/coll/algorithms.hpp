@@ -13,6 +13,7 @@
 //   alltoall           send and receive: `size` blocks
 //   scan, exscan       send: the contribution, receive: the result
 //   reduce_scatter     send: `size` blocks, receive: one block
+//   neighbor_...       send: one block, or one a destination, receive: one a source
 // In place, `Place` tells a builder that the send space is not there: the contribution, or the
 // rank's own block, stands in the receive space. One exception: reduce_scatter reads the send space
 // in place too, and the caller points both spaces at the same bytes.
@@ -26,6 +27,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/graph.hpp"
 
@@ -97,6 +99,20 @@ Graph reduce_scatter_halving(Place place);
 /// Binomial tree to rank 0, which sends every block to its rank. Keeps rank order. Blocks may be
 /// listed as above.
 Graph reduce_scatter_binomial(Place place);
+
+/// The neighbours of a rank, in the order of their blocks; negative: none there.
+struct Neighbors {
+    std::span<const int> sources;
+    std::span<const int> destinations;
+    /// Blocks 2d and 2d + 1 are those of one dimension of a grid: what leaves in one direction
+    /// arrives from the opposite one, also where both neighbours are one rank.
+    bool are_opposite = false;
+};
+
+/// Straight to all destinations and from all sources; blocks may be listed. With `has_one_block`
+/// (allgather) the send space is one block for all. Messages between the same two ranks keep the
+/// order of their blocks.
+Graph neighbor_exchange(const Neighbors& neighbors, bool has_one_block);
 
 /// Number of rounds that double up to `size`: ceil(log2 size).
 constexpr std::uint32_t rounds_of_doubling(std::uint32_t size) noexcept

@@ -17,7 +17,8 @@ struct Reduced {
 
 /// Adds to an empty graph: receive what the children have and combine it with `input`, in rank
 /// order; unless this is rank 0, send the result to the parent. Messages have slot 0. A vector has
-/// as many blocks as `input`.
-Reduced add_reduce_tree(Graph& graph, Place place, engine::Extent input);
+/// as many blocks as `input`. Ranks of the graph are those of `place` plus `first_rank`.
+Reduced add_reduce_tree(Graph& graph, Place place, engine::Extent input,
+                        std::uint32_t first_rank = 0);
 
 }  // namespace headway::protocol::coll

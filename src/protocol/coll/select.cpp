@@ -50,11 +50,66 @@ Algorithm choose(Collective collective, const Shape& shape) noexcept
             return Algorithm::scan_doubling;
         case Collective::exscan:
             return Algorithm::exscan_doubling;
+        case Collective::neighbor_allgather:
+            return Algorithm::neighbor_allgather;
+        case Collective::neighbor_alltoall:
+            return Algorithm::neighbor_alltoall;
         case Collective::reduce_scatter:
             break;
     }
     return shape.is_commutative ? Algorithm::reduce_scatter_halving
                                 : Algorithm::reduce_scatter_binomial;
+}
+
+Algorithm choose_between_groups(Collective collective) noexcept
+{
+    switch (collective) {
+        case Collective::bcast:
+            return Algorithm::inter_bcast;
+        case Collective::reduce:
+            return Algorithm::inter_reduce;
+        case Collective::allreduce:
+            return Algorithm::inter_allreduce;
+        case Collective::gather:
+            return Algorithm::inter_gather;
+        case Collective::scatter:
+            return Algorithm::inter_scatter;
+        case Collective::allgather:
+        case Collective::allgatherv:
+            return Algorithm::inter_allgather;
+        case Collective::alltoall:
+        case Collective::alltoallv:
+            return Algorithm::inter_alltoall;
+        case Collective::reduce_scatter:
+            return Algorithm::inter_reduce_scatter;
+        default:
+            // Nobody leaves before all of both groups have come.
+            return Algorithm::barrier_dissemination;
+    }
+}
+
+Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint32_t root)
+{
+    switch (algorithm) {
+        case Algorithm::inter_bcast:
+            return inter_bcast(sides, root);
+        case Algorithm::inter_reduce:
+            return inter_reduce(sides, root);
+        case Algorithm::inter_allreduce:
+            return inter_allreduce(sides);
+        case Algorithm::inter_gather:
+            return inter_gather(sides, root);
+        case Algorithm::inter_scatter:
+            return inter_scatter(sides, root);
+        case Algorithm::inter_allgather:
+            return inter_exchange(sides, true);
+        case Algorithm::inter_alltoall:
+            return inter_exchange(sides, false);
+        case Algorithm::inter_reduce_scatter:
+            return inter_reduce_scatter(sides);
+        default:
+            return barrier_dissemination({sides.rank, sides.size, false});
+    }
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)
@@ -92,7 +147,7 @@ Graph build(Algorithm algorithm, Place place, std::uint32_t root)
             return exscan_doubling(place);
         case Algorithm::reduce_scatter_halving:
             return reduce_scatter_halving(place);
-        case Algorithm::reduce_scatter_binomial:
+        default:
             break;
     }
     return reduce_scatter_binomial(place);

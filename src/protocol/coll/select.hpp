@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "protocol/coll/algorithms.hpp"
+#include "protocol/coll/between_groups.hpp"
 
 namespace headway::protocol::coll {
 
@@ -21,7 +22,16 @@ enum class Collective : std::uint8_t {
     scan,
     exscan,
     reduce_scatter,
+    neighbor_allgather,
+    neighbor_alltoall,
 };
+
+/// Its graph depends on a topology, not on a place alone.
+constexpr bool is_of_neighbors(Collective collective) noexcept
+{
+    return collective == Collective::neighbor_allgather ||
+           collective == Collective::neighbor_alltoall;
+}
 
 enum class Algorithm : std::uint8_t {
     barrier_dissemination,
@@ -41,6 +51,16 @@ enum class Algorithm : std::uint8_t {
     exscan_doubling,
     reduce_scatter_halving,
     reduce_scatter_binomial,
+    neighbor_allgather,
+    neighbor_alltoall,
+    inter_bcast,
+    inter_reduce,
+    inter_allreduce,
+    inter_gather,
+    inter_scatter,
+    inter_allgather,
+    inter_alltoall,
+    inter_reduce_scatter,
 };
 
 /// What the choice may depend on: facts that are equal on all ranks of the call.
@@ -53,6 +73,11 @@ struct Shape {
 };
 
 Algorithm choose(Collective collective, const Shape& shape) noexcept;
+/// Of an inter-communicator. Requires: not a scan and not one of neighbours.
+Algorithm choose_between_groups(Collective collective) noexcept;
+/// Requires: neither of neighbours, see neighbor_exchange(), nor between groups.
 Graph build(Algorithm algorithm, Place place, std::uint32_t root);
+/// Requires: an algorithm between groups.
+Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint32_t root);
 
 }  // namespace headway::protocol::coll

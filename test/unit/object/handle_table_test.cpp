@@ -57,6 +57,23 @@ TEST_F(HandleTableTest, finds_an_object_by_its_handle)
     EXPECT_EQ(pool.live_count(), 2U);
 }
 
+TEST_F(HandleTableTest, changes_what_a_handle_stands_for)
+{
+    HandlePool pool(table_, 0, false);
+    int other = 0;
+    const auto request = pool.acquire<MPI_Request>(&object_);
+    const HandleBits bits = bits_of(request);
+    EXPECT_TRUE(pool.change(Kind::request, bits, Kind::idle_request, &other));
+    EXPECT_EQ(table_.find<int>(request), nullptr);
+    EXPECT_EQ(table_.find(Kind::idle_request, bits), &other);
+    EXPECT_FALSE(pool.change(Kind::request, bits, Kind::idle_request, &object_));
+    EXPECT_TRUE(pool.change(Kind::idle_request, bits, Kind::request, &object_));
+    EXPECT_EQ(table_.find<int>(request), &object_);
+    EXPECT_TRUE(pool.release(request));
+    EXPECT_FALSE(pool.change(Kind::request, bits, Kind::request, &other));
+    EXPECT_EQ(pool.live_count(), 0U);
+}
+
 TEST_F(HandleTableTest, kinds_do_not_mix)
 {
     HandlePool pool(table_, 0, false);

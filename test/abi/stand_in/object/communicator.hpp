@@ -18,6 +18,10 @@ class Communicator {
 
     int size() const noexcept { return size_; }
     int rank() const noexcept { return rank_; }
+    int peer_count() const noexcept { return size_; }
+    bool is_inter() const noexcept { return false; }
+    int source_count() const noexcept { return size_; }
+    int destination_count() const noexcept { return size_; }
     MPI_Comm handle() const noexcept { return handle_; }
     ErrorHandler* error_handler() const noexcept { return error_handler_; }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the calls that make communicators share.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "abi/message_calls.hpp"
+
+namespace headway::abi {
+
+/// The rank that leads a new communicator has no context left. Returns the class.
+[[gnu::cold]] int fail_for_contexts(Call& call);
+
+/// The communicator that a call makes: gone again unless the call comes to its end.
+class NewCommunicator {
+  public:
+    /// Null inside, and the call failed, where the node heap is exhausted. The error handler is the
+    /// parent's.
+    NewCommunicator(Call& call, const object::Communicator& parent, std::uint32_t context,
+                    const std::vector<int>& members);
+    NewCommunicator(Call& call, const object::Communicator& parent, std::uint32_t context,
+                    const object::TwoGroups& groups);
+    /// Of the same groups as `parent`.
+    NewCommunicator(Call& call, const object::Communicator& parent, std::uint32_t context);
+    ~NewCommunicator();
+    NewCommunicator(const NewCommunicator&) = delete;
+    NewCommunicator& operator=(const NewCommunicator&) = delete;
+
+    object::Communicator* get() const noexcept { return made_; }
+    MPI_Comm release() noexcept { return std::exchange(made_, nullptr)->handle(); }
+
+  private:
+    object::Communicator* made_;
+};
+
+/// Makes the communicator of which this rank is a member, once its context is settled.
+int create_communicator(Call& call, const object::Communicator& parent,
+                        std::optional<std::uint32_t> context, const std::vector<int>& members,
+                        MPI_Comm* newcomm,
+                        std::shared_ptr<const object::Topology> topology = nullptr);
+int create_communicator(Call& call, const object::Communicator& parent,
+                        std::optional<std::uint32_t> context, const object::TwoGroups& groups,
+                        MPI_Comm* newcomm);
+
+/// MPI_Comm_split, whose new communicator gets a topology.
+int split_communicator(Call& call, object::Communicator& comm, int color, int key,
+                       MPI_Comm* newcomm,
+                       const std::shared_ptr<const object::Topology>& topology = nullptr);
+
+}  // namespace headway::abi

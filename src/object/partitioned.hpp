@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partitioned messages (MPI-5.0 chapter 4). The two sides may cut a message into different numbers
+// of partitions, and neither knows the other's. So it travels in chunks whose places follow from
+// its length alone, which both know: a chunk leaves when all sender's partitions that it touches
+// are ready, and a receiver's partition has arrived when all chunks that touch it have.
+//
+// Chunks are messages of the library's own, named by (source, tag, number of the initialization
+// among those with the same peer and tag, chunk): initializations match in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "object/packed.hpp"
+#include "object/persistent.hpp"
+
+namespace headway::object {
+
+class Partitioned final : public Persistent {
+  public:
+    struct Description {
+        engine::OpKind kind = engine::OpKind::send;  ///< or receive
+        int partitions = 1;
+        TypedBlock partition;  ///< the first one; the others follow it
+        bool is_one_run = true;
+        std::byte* first_byte = nullptr;  ///< of the data, where it is one run
+        int peer = 0;                     ///< or MPI_PROC_NULL
+        int tag = 0;
+    };
+
+    Partitioned(Rank& rank, Communicator& communicator, const Description& description);
+
+    Partitioned* as_partitioned() noexcept override { return this; }
+
+    bool is_send() const noexcept { return kind() == engine::OpKind::send; }
+    int partitions() const noexcept { return description_.partitions; }
+    /// Requires: active send, partition < partitions().
+    bool is_ready(int partition) const noexcept
+    {
+        return is_ready_[static_cast<std::size_t>(partition)];
+    }
+    /// Requires besides: not ready yet.
+    void make_ready(int partition);
+    /// Requires: receive, partition < partitions(). True also where it is inactive.
+    bool has_arrived(int partition);
+
+  protected:
+    base::Result<engine::Op*> start() override;
+
+  private:
+    class Run;
+
+    std::uint64_t partition_bytes() const noexcept { return description_.partition.packed_bytes(); }
+    std::uint64_t chunk_begin(std::uint64_t chunk) const noexcept;
+    std::uint64_t chunk_of(std::uint64_t byte) const noexcept;
+    TypedBlock block_of(int partition) const;
+    std::byte* bytes() noexcept;
+    engine::Op* make_chunk(std::uint64_t chunk);
+    bool make_chunks();
+    /// The op of the request: the only chunk's, or one that all chunks' are part of.
+    engine::Op* make_whole();
+    void unpack_once(int partition);
+    void finish(engine::Op& op);
+
+    Description description_;
+    std::uint64_t total_bytes_;
+    std::uint32_t chunks_;
+    std::uint32_t number_;
+    std::unique_ptr<std::byte[]> packed_;  ///< where elements have gaps
+    std::vector<engine::Op*> parts_;       ///< of the active operation, by chunk
+    std::vector<std::uint32_t> missing_;   ///< partitions that a chunk waits for
+    std::vector<bool> is_ready_;           ///< sends
+    std::vector<bool> is_unpacked_;        ///< receives
+};
+
+}  // namespace headway::object

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Persistent requests (MPI-5.0 sections 3.9 and 6.13): operations that MPI_Start starts again and
+// again.
+//
+// 1. While it is inactive, the slot of its handle holds the Persistent, as Kind::idle_request;
+//    while it is active, the op that runs, as Kind::request. So whoever completes requests finds
+//    nothing but ops, and pays for persistent ones only where an op ends.
+// 2. The cookie of that op is the Persistent with its lowest bit set, not a communicator.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.hpp"
+#include "engine/op.hpp"
+#include "mpi.h"
+
+namespace headway::object {
+
+class Communicator;
+class Partitioned;
+class Rank;
+
+/// Belongs to its handle. Thread rule: the rank's threads, under its lock.
+class Persistent {
+  public:
+    /// Takes a reference on `communicator`. `kind` is what its operations are.
+    Persistent(Rank& rank, Communicator& communicator, engine::OpKind kind);
+    Persistent(const Persistent&) = delete;
+    Persistent& operator=(const Persistent&) = delete;
+    virtual ~Persistent();
+
+    Communicator* communicator() const noexcept { return communicator_; }
+    Rank& rank() const noexcept { return rank_; }
+    engine::OpKind kind() const noexcept { return kind_; }
+    /// A complete op that stands for operations that were over when they started.
+    bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
+
+    /// Null: it is not partitioned. Those that are belong to their active op, and so cannot be
+    /// freed before it is over.
+    virtual Partitioned* as_partitioned() noexcept { return nullptr; }
+
+    /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
+    /// the node heap is exhausted. Failure: a buffer that messages go through is missing or full.
+    base::Result<bool> activate(MPI_Request handle);
+    /// The op is complete: reports what became of it. The handle is inactive again.
+    int end(Rank& rank, MPI_Request handle, engine::Op* op, MPI_Status* status);
+
+  protected:
+    /// Starts it. Null: the node heap is exhausted. Failure: as above.
+    virtual base::Result<engine::Op*> start() = 0;
+    /// The op of something that is over already.
+    engine::Op* done_op() const noexcept { return done_op_; }
+
+  private:
+    friend MPI_Request make_persistent(Rank& rank, Persistent* made);
+
+    Rank& rank_;
+    Communicator* communicator_;
+    engine::OpKind kind_;
+    engine::Op* done_op_;
+};
+
+/// An inactive request, which owns `made`. MPI_REQUEST_NULL, and `made` is gone: the node heap or
+/// the handle table is exhausted.
+MPI_Request make_persistent(Rank& rank, Persistent* made);
+
+/// The inactive persistent request behind a handle, or null.
+Persistent* find_inactive(const Rank& rank, MPI_Request request) noexcept;
+
+/// Requires: inactive. Sets the handle to null.
+void free_inactive(Rank& rank, MPI_Request* request);
+
+/// The persistent request that started the op, or null.
+inline Persistent* starter_of(const engine::Op& op) noexcept
+{
+    return (op.owner_cookie & 1U) != 0 ? reinterpret_cast<Persistent*>(op.owner_cookie - 1U)
+                                       : nullptr;
+}
+
+}  // namespace headway::object
