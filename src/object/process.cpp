@@ -70,11 +70,6 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     if (!knobs) {
         return base::Failure{knobs.sentence()};
     }
-    if (boot->process_index() == 0) {
-        for (const std::string& warning : config::unknown_knob_warnings(environment)) {
-            platform::write_error("headway: " + warning + "\n");
-        }
-    }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
     if (process_handles() == nullptr) {
         return base::Failure{
@@ -350,6 +345,18 @@ base::Outcome Process::meet_all()
     node_->is_oversubscribed = knobs_.sim != 0 || directory.rank_count > cpus;
     node_->has_idle_cores = directory.rank_count < cpus;
     return base::Done{};
+}
+
+void Process::warn_about_settings()
+{
+    // Relaxed: decides who speaks, and hands nothing over.
+    if (boot_->process_index() != 0 || has_warned_.exchange(true, std::memory_order_relaxed)) {
+        return;
+    }
+    const platform::Environment environment = platform::Environment::of_process();
+    for (const std::string& warning : config::unknown_knob_warnings(environment)) {
+        platform::write_error("headway: " + warning + "\n");
+    }
 }
 
 bool Process::note_start() noexcept

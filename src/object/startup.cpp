@@ -64,7 +64,7 @@ void guard_against_forks()
     }
 }
 
-Process& open_process(int ranks)
+Process& open_process(int ranks, bool is_host)
 {
     auto boot = boot::open_boot();
     if (!boot) {
@@ -85,6 +85,9 @@ Process& open_process(int ranks)
     // (1) release, pairs with (2) to (5).
     own_process.store(made, std::memory_order_release);
     platform::set_job_ender(&end_job);
+    if (!is_host) {
+        made->warn_about_settings();
+    }
     if (const auto joined = made->join_node(); !joined) {
         refuse_start(joined.sentence(), index);
     }
@@ -172,9 +175,10 @@ void initialize(int thread_level)
     auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
     const bool is_first = rank == nullptr;
     if (is_first) {
-        rank = &open_process(1).rank(0);
+        rank = &open_process(1, false).rank(0);
     }
     Process& process = rank->process();
+    process.warn_about_settings();
     if (!process.note_start()) {
         refuse_start("another rank has ended without calling MPI_Init, which all ranks must call",
                      rank->world_rank);
@@ -211,6 +215,7 @@ int run_team(int ranks, int (*body)(void*), void* argument)
         refuse_start(opened.sentence(), -1);
     }
     Process& process = *opened.value();
+    process.warn_about_settings();
     if (const std::uint64_t seed = process.knobs().sim; seed != 0) {
         baton = std::make_unique<platform::Baton>(seed);
     }
@@ -229,7 +234,7 @@ int run_team(int ranks, int (*body)(void*), void* argument)
 
 int host_ranks(int ranks)
 {
-    return open_process(ranks).first_rank();
+    return open_process(ranks, true).first_rank();
 }
 
 void enter_rank(int index)
