@@ -20,15 +20,15 @@ namespace {
 // Written by the constructor, before there is a second thread.
 std::atomic<Host*> host_of_process{nullptr};
 
-constexpr rlim_t stack_bytes_usual = rlim_t{8} << 20;
+constexpr rlim_t stack_bytes_unlimited = rlim_t{64} << 20;
 constexpr rlim_t stack_bytes_max = rlim_t{1} << 30;
 
-/// What a process would get as its first stack, where that has a limit.
+/// What a process would get as its first stack. It is address space until it is used.
 std::size_t stack_bytes()
 {
     rlimit limit{};
     if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-        return stack_bytes_usual;
+        return stack_bytes_unlimited;
     }
     return std::clamp(limit.rlim_cur, rlim_t{256} << 10, stack_bytes_max);
 }
@@ -176,6 +176,15 @@ void Host::rank_ended(const HostedRank& rank, int code)
     exit_code_ = exit_code_ == 0 ? low : exit_code_;
     ++ended_count_;
     changed_.notify_all();
+}
+
+void Host::drop_output_of_others(const HostedRank& rank) const noexcept
+{
+    for (const auto& each : ranks_) {
+        if (each.get() != &rank) {
+            each->drop_output();
+        }
+    }
 }
 
 void Host::end_job(const HostedRank& rank, int code, std::string_view sentence)

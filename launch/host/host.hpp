@@ -40,6 +40,9 @@ class Host {
     /// Prints a sentence about a rank of this process and ends the job. Any thread.
     [[noreturn]] void end_job(const HostedRank& rank, int code, std::string_view sentence);
 
+    /// In the child of a fork: what other ranks have written to streams is theirs to flush.
+    void drop_output_of_others(const HostedRank& rank) const noexcept;
+
     /// This process's pid, else a fork's child is asking.
     bool is_host_process() const noexcept;
 

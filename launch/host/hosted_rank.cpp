@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio_ext.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -206,7 +207,8 @@ RankVariables HostedRank::own_variables() noexcept
     return {{"environ", &libc_.environment},  {"__environ", &libc_.environment},
             {"_environ", &libc_.environment}, {"optarg", &libc_.optarg},
             {"optind", &libc_.optind},        {"opterr", &libc_.opterr},
-            {"optopt", &libc_.optopt}};
+            {"optopt", &libc_.optopt},        {"stdin", &libc_.input},
+            {"stdout", &libc_.output},        {"stderr", &libc_.errors}};
 }
 
 OptionVariables HostedRank::option_variables() noexcept
@@ -229,6 +231,29 @@ void HostedRank::set_copied_variables(char** arguments)
     set("__progname_full", arguments[0]);
     set("program_invocation_short_name", short_name);
     set("__progname", short_name);
+}
+
+/// Streams of its own, as programs may use theirs without locks, and read and write in whatever
+/// pieces they like. As of processes, only the first one has the input.
+void HostedRank::open_streams()
+{
+    std::FILE* const input =
+        index_ == 0 ? ::fdopen(STDIN_FILENO, "r") : std::fopen("/dev/null", "re");
+    streams_ = {input, ::fdopen(STDOUT_FILENO, "w"), ::fdopen(STDERR_FILENO, "w")};
+    if (input == nullptr || streams_[1] == nullptr || streams_[2] == nullptr) {
+        fail(std::string("cannot open its standard streams: ") + std::strerror(errno));
+    }
+    std::setvbuf(streams_[2], nullptr, _IONBF, 0);
+    variable("stdin", libc_.input) = streams_[0];
+    variable("stdout", libc_.output) = streams_[1];
+    variable("stderr", libc_.errors) = streams_[2];
+}
+
+void HostedRank::drop_output() noexcept
+{
+    if (streams_[1] != nullptr) {
+        ::__fpurge(streams_[1]);
+    }
 }
 
 void HostedRank::run_inits(int argument_count, char** arguments,
@@ -274,6 +299,7 @@ void HostedRank::start_main(int (*main)(int, char**, char**), int argument_count
                             int (*old_init)(int, char**, char**))
 {
     set_copied_variables(arguments);
+    open_streams();
     run_inits(argument_count, arguments, old_init);
     is_initialised_ = true;
     exit(main(argument_count, arguments, environment_.array()));
@@ -343,8 +369,8 @@ void HostedRank::exit(int code)
     }
     thread.is_exiting = true;
     take_down(code);
-    std::fflush(stdout);
-    std::fflush(stderr);
+    std::fflush(streams_[1]);
+    std::fflush(streams_[2]);
     end_now(code);
 }
 

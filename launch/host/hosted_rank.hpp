@@ -2,7 +2,9 @@
 // A rank of the host program: what a process would be to it.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <mutex>
@@ -36,6 +38,9 @@ struct LibcState {
     int optind = 1;
     int opterr = 1;
     int optopt = '?';
+    std::FILE* input = nullptr;
+    std::FILE* output = nullptr;
+    std::FILE* errors = nullptr;
 };
 
 class HostedRank {
@@ -80,6 +85,15 @@ class HostedRank {
     const LoadedProgram& image() const noexcept { return image_; }
     RankEnvironment& environment() noexcept { return environment_; }
     LibcState& libc() noexcept { return libc_; }
+    std::FILE* input() noexcept { return variable("stdin", libc_.input); }
+    std::FILE* output() noexcept { return variable("stdout", libc_.output); }
+    /// One of the three streams that the rank was born with.
+    bool is_standard(const std::FILE* stream) const noexcept
+    {
+        return stream == streams_[0] || stream == streams_[1] || stream == streams_[2];
+    }
+    /// Forgets what waits in standard output; for the child of a fork, where it is another rank's.
+    void drop_output() noexcept;
     /// Those beside getopt: in the program where it has copies of them, else here.
     OptionVariables option_variables() noexcept;
 
@@ -104,6 +118,7 @@ class HostedRank {
     void take_place();
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
+    void open_streams();
     void run_inits(int argument_count, char** arguments, int (*old_init)(int, char**, char**));
     void run_finis();
 
@@ -115,7 +130,8 @@ class HostedRank {
     LoadedProgram image_;
     RankEnvironment environment_;
     LibcState libc_;
-    std::recursive_mutex exit_mutex_;  ///< guards the two lists
+    std::array<std::FILE*, 3> streams_{};  ///< written before the program starts
+    std::recursive_mutex exit_mutex_;      ///< guards the two lists
     std::vector<ExitCall> exit_calls_;
     std::vector<ExitCall> quick_exit_calls_;
     std::atomic<bool> is_exiting_{false};  ///< set by the thread that ends the rank

@@ -26,6 +26,7 @@ namespace {
 [[noreturn]] void exit_child(HostedRank& rank, int code)
 {
     rank.take_down(code);
+    Host::of_process()->drop_output_of_others(rank);
     std::fflush(nullptr);
     libc_functions().immediate_exit(code);
     __builtin_unreachable();

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -227,15 +226,6 @@ HEADWAY_FACE char* ctime(const std::time_t* time)
 {
     ::tzset();
     return ::ctime_r(time, state_of(asking_rank(__builtin_return_address(0))).time_text);
-}
-
-HEADWAY_FACE int fclose(std::FILE* stream)
-{
-    const bool is_standard = stream == stdin || stream == stdout || stream == stderr;
-    if (is_standard && asking_rank(__builtin_return_address(0)) != nullptr) {
-        return stream == stdin ? 0 : std::fflush(stream);
-    }
-    return libc_functions().fclose(stream);
 }
 
 HEADWAY_FACE int getopt(int count, char* const* words, const char* short_options)

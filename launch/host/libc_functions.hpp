@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <cstdarg>
 #include <cstdio>
 
 namespace headway::launch {
@@ -29,6 +30,7 @@ struct LibcFunctions {
     int (*putenv)(char*);
     int (*clearenv)();
     int (*fclose)(std::FILE*);
+    int (*vfprintf_chk)(std::FILE*, int, const char*, std::va_list);
     int (*execve)(const char*, char* const*, char* const*);
     int (*execvpe)(const char*, char* const*, char* const*);
     int (*fexecve)(int, char* const*, char* const*);

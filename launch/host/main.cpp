@@ -13,7 +13,6 @@
 
 #include "file_bytes.hpp"
 #include "host.hpp"
-#include "libc_functions.hpp"
 #include "program_report.hpp"
 
 namespace {
@@ -135,7 +134,10 @@ int run(const std::vector<std::string>& words, char** arguments)
     if (!library) {
         return fail(not_started_exit_code, library.sentence());
     }
-    return Host(std::move(plan.value()), std::move(programs.value()), library.value()).run();
+    // Stays: threads that ranks have left behind may look at it to the last moment.
+    auto* const host =
+        new Host(std::move(plan.value()), std::move(programs.value()), library.value());
+    return host->run();
 }
 
 }  // namespace
@@ -144,9 +146,5 @@ int main(int argument_count, char** arguments)
 {
     const std::vector<std::string> words(arguments + (argument_count > 0 ? 1 : 0),
                                          arguments + argument_count);
-    const int code = run(words, arguments);
-    // Flushes what ranks have left in streams. Nothing of the host is taken down under threads of
-    // ranks that still run.
-    std::fflush(nullptr);
-    libc_functions().immediate_exit(code);
+    return run(words, arguments);
 }

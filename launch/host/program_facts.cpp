@@ -35,9 +35,9 @@ struct Treatment {
 };
 
 constexpr std::array copy_treatments = {
-    Treatment{"stdin", CopyTreatment::fixed},
-    Treatment{"stdout", CopyTreatment::fixed},
-    Treatment{"stderr", CopyTreatment::fixed},
+    Treatment{"stdin", CopyTreatment::per_rank},
+    Treatment{"stdout", CopyTreatment::per_rank},
+    Treatment{"stderr", CopyTreatment::per_rank},
     Treatment{"environ", CopyTreatment::per_rank},
     Treatment{"__environ", CopyTreatment::per_rank},
     Treatment{"_environ", CopyTreatment::per_rank},

@@ -41,7 +41,8 @@ class HostTest(fixture.LaunchTest):
         for host in ("process", "thread"):
             folder = self.folder / host
             folder.mkdir()
-            done[host] = self.run_job("--ranks", host, "-n", str(ranks), *words, cwd=folder)
+            done[host] = self.run_job("--ranks", host, "-n", str(ranks), *words, cwd=folder,
+                                      stdin="input for rank 0\n")
         lines = {host: sorted(each.stdout.splitlines()) for host, each in done.items()}
         self.assertEqual(lines["thread"], lines["process"], done["thread"].stderr)
         self.assertEqual((done["thread"].returncode, done["thread"].stderr),
@@ -60,6 +61,8 @@ class SameAsProcess(HostTest):
         lines = self.in_both(5, self.hosted, *words)
         self.assertIn("3: data 8 11 1 1 8 8 1", lines)
         self.assertIn("4: destructor 9 12", lines)
+        self.assertIn("0: streams nput for rank 0", lines)
+        self.assertIn("1: streams nothing", lines)
 
     def test_c_that_finds_variables_by_tables(self) -> None:
         by_table = self.compile("gcc", PROGRAMS / "hosted.c", self.folder / "by_table", "-fPIC",

@@ -187,8 +187,27 @@ static void show_start(int count, char** words)
         program_invocation_short_name, getauxval(AT_PAGESZ) == 4096);
 }
 
+static void show_streams(void)
+{
+    char line[40] = "";
+    const int first = getchar();
+    if (fgets(line, sizeof line, stdin) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+    }
+    /* In pieces, without locks, across a pause: the line stays whole. */
+    printf("%d: streams", rank);
+    sched_yield();
+    putchar(' ');
+    fputs(first == EOF ? "nothing" : line, stdout);
+    sched_yield();
+    putc_unlocked('\n', stdout);
+}
+
 static void show_fork(void)
 {
+    /* What waits in a stream must not be written by the children too. */
+    printf("%d: before fork\n", rank);
+    fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         global = 99;
@@ -265,6 +284,7 @@ int main(int count, char** words)
         show_libc();
         show_options(count, words);
         show_place();
+        show_streams();
         show_fork();
     } else {
         end(what);
