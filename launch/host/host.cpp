@@ -62,6 +62,7 @@ base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
         if (const std::string refusal = refused_function(program.value()); !refusal.empty()) {
             return base::Failure{program.value().path + " " + refusal};
         }
+        forget_originals(program.value());
         programs.push_back(std::move(program.value()));
     }
     return programs;

@@ -10,25 +10,57 @@
 
 #include "base/result.hpp"
 #include "elf_copy.hpp"
-#include "library_closure.hpp"
+#include "elf_image.hpp"
 #include "program_facts.hpp"
 
 namespace headway::launch {
 
+/// Names that copies are loaded under are all of this length, so that copies differ in nothing
+/// else.
+inline constexpr std::size_t copy_name_bytes = 48;
+
 /// A file of which every rank has a copy.
 struct PrivateFile {
+    /// Bytes of the file from the start of a page on, and where they lie in the image.
+    struct Run {
+        std::uint64_t offset;
+        std::uint64_t own_offset;  ///< what lies before it in its first page belongs to others
+        std::uint64_t address;
+        std::uint64_t bytes;
+        int protection;
+    };
+    /// Where the copy holds the name of a copied file.
+    struct Name {
+        std::uint64_t offset;
+        std::size_t file;  ///< index in HostedProgram::files
+    };
+
     std::string name;  ///< under which it is asked for; empty: the program itself
     std::string path;
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes;  ///< forgotten before ranks start
+    std::uint64_t size_bytes = 0;
     LifeCalls calls;
     bool has_static_tls = false;  ///< takes of the loader's surplus of thread-local memory
     std::uint64_t tls_bytes = 0;
+
+    std::vector<std::byte> copy;  ///< of every rank, but for the names in it
+    std::vector<Name> names;
+    /// The same in the copy and never written to, so that it is mapped from the file itself.
+    std::vector<Run> runs;
+    /// The loader reads and runs nothing of `runs`, so that the copy need not have them.
+    bool is_loaded_without_runs = false;
+    std::uint64_t begin = 0;  ///< of its segments, in the image
+    std::uint64_t end = 0;
+    std::uint64_t constants_begin = 0;  ///< whole pages that the loader protects when it has set
+    std::uint64_t constants_end = 0;    ///< them
 };
 
 /// A program and its libraries, read. Const after read_hosted_program: all ranks load from it.
 struct HostedProgram {
     std::string path;
     ProgramFacts facts;
+    Elf64_Ehdr header{};
+    Elf64_Phdr tls{};  ///< PT_NULL: it has no thread-locals
     /// In the order in which constructors run: a library before who needs it, the program last.
     std::vector<PrivateFile> files;
     std::vector<std::string> shared;  ///< names of libraries that all ranks share
@@ -61,6 +93,9 @@ struct HostedProgram {
 /// the program.
 base::Result<HostedProgram> read_hosted_program(const std::string& name,
                                                 const std::vector<std::string>& environment);
+
+/// What is only needed to judge a program and to report on it.
+void forget_originals(HostedProgram& program) noexcept;
 
 /// A copy in memory.
 struct LoadedFile {
