@@ -55,7 +55,8 @@ base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
 {
     std::vector<HostedProgram> programs;
     for (const HostPlan::Program& each : plan.programs) {
-        auto program = read_hosted_program(each.arguments.front(), each.environment);
+        auto program =
+            read_hosted_program(each.arguments.front(), each.directory, each.environment);
         if (!program) {
             return base::Failure{program.sentence()};
         }

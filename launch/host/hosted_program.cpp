@@ -6,8 +6,10 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 #include "file_bytes.hpp"
 #include "library_closure.hpp"
@@ -337,14 +339,19 @@ void forget_originals(HostedProgram& program) noexcept
 }
 
 base::Result<HostedProgram> read_hosted_program(const std::string& name,
+                                                const std::string& directory,
                                                 const std::vector<std::string>& environment)
 {
-    auto file = read_program(name, variable(environment, "PATH"));
+    const bool is_from_directory = !directory.empty() && name.find('/') != name.npos;
+    const std::filesystem::path seen =
+        is_from_directory ? std::filesystem::path(directory) / name : std::filesystem::path(name);
+    auto file = read_program(seen.string(), variable(environment, "PATH"));
     if (!file) {
         return base::Failure{file.sentence()};
     }
     HostedProgram program;
-    program.path = file.value().path;
+    std::error_code error;
+    program.path = std::filesystem::absolute(file.value().path, error).string();
     program.facts = file.value().facts;
     auto libraries = find_libraries(program.facts.interpreter, program.path, environment);
     if (!libraries) {

@@ -57,7 +57,7 @@ struct PrivateFile {
 
 /// A program and its libraries, read. Const after read_hosted_program: all ranks load from it.
 struct HostedProgram {
-    std::string path;
+    std::string path;  ///< absolute: ranks change their directories
     ProgramFacts facts;
     Elf64_Ehdr header{};
     Elf64_Phdr tls{};  ///< PT_NULL: it has no thread-locals
@@ -89,9 +89,10 @@ struct HostedProgram {
     std::uint64_t static_tls_bytes() const noexcept;
 };
 
-/// Finds and judges `name`, and reads it with its private libraries. Failure: a sentence that names
-/// the program.
+/// Finds and judges `name`, as seen from `directory` (empty: the working directory), and reads it
+/// with its private libraries. Failure: a sentence that names the program.
 base::Result<HostedProgram> read_hosted_program(const std::string& name,
+                                                const std::string& directory,
                                                 const std::vector<std::string>& environment);
 
 /// What is only needed to judge a program and to report on it.

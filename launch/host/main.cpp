@@ -100,7 +100,7 @@ int fail(int code, const std::string& sentence)
 
 int check(const std::string& name)
 {
-    const auto program = read_hosted_program(name, own_environment());
+    const auto program = read_hosted_program(name, "", own_environment());
     if (!program) {
         return fail(1, program.sentence());
     }

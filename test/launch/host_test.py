@@ -2,6 +2,7 @@
 """Ranks that are threads of one process: a program finds there what a process would give it."""
 
 import os
+import shutil
 import subprocess
 import unittest
 from pathlib import Path
@@ -111,6 +112,15 @@ class SameAsProcess(HostTest):
         done = self.threads(2, "env", "-i", "true")
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot become another program (exec)", done.stderr)
+
+    def test_a_program_is_looked_for_where_its_ranks_start(self) -> None:
+        inner = self.folder / "inner"
+        inner.mkdir()
+        shutil.copy(self.hosted, inner / "own")
+        done = self.run_job("--ranks", "thread", "-n", "2", "--wdir", "inner", "./own", "all",
+                            cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue((inner / "of-rank-1").is_dir())
 
     def test_several_programs(self) -> None:
         done = self.run_job("--ranks", "thread", "-n", "1", "-x", "A=1", self.hosted_cpp, ":",
