@@ -203,11 +203,34 @@ base::Outcome read_private_libraries(HostedProgram& program,
     return base::Done{};
 }
 
+/// The loader reads tables; one that starts in a segment may fill it.
+bool has_tables(const ElfImage& image, const Elf64_Phdr& segment)
+{
+    constexpr std::array tables = {DT_STRTAB,   DT_SYMTAB, DT_RELA,    DT_JMPREL, DT_HASH,
+                                   DT_GNU_HASH, DT_VERSYM, DT_VERNEED, DT_VERDEF, DT_RELR};
+    return segment.p_offset == 0 ||
+           std::any_of(tables.begin(), tables.end(), [&](std::int64_t tag) {
+               const std::uint64_t address = image.dynamic_value(tag).value_or(UINT64_MAX);
+               return address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz;
+           });
+}
+
+/// The loader runs functions that choose functions (IFUNC).
+bool has_choosers(const ElfImage& image)
+{
+    const auto relocations = image.relocations();
+    return std::any_of(relocations.begin(), relocations.end(),
+                       [](const auto& each) { return each.type() == R_X86_64_IRELATIVE; }) ||
+           std::any_of(image.symbols().begin(), image.symbols().end(),
+                       [](const auto& each) { return each.type() == STT_GNU_IFUNC; });
+}
+
 /// Runs of pages of a read-only segment that the copy has as the file has them. Short ones are not
 /// worth a mapping, but for whole segments.
 void find_runs(PrivateFile& file, const ElfImage& image)
 {
     constexpr std::uint64_t run_bytes_min = 16 * page;
+    const bool is_run_by_loader = has_choosers(image);
     for (const Elf64_Phdr& each : image.segments()) {
         if (each.p_type != PT_LOAD || (each.p_flags & PF_W) != 0 || each.p_filesz == 0 ||
             each.p_vaddr % page != each.p_offset % page) {
@@ -217,6 +240,7 @@ void find_runs(PrivateFile& file, const ElfImage& image)
         const std::uint64_t last = each.p_offset + each.p_filesz;
         const int protection = ((each.p_flags & PF_R) != 0 ? PROT_READ : 0) |
                                ((each.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+        const bool is_left_out = !is_run_by_loader && !has_tables(image, each);
         std::uint64_t begin = first;
         for (std::uint64_t at = first; at < last + page; at += page) {
             const std::uint64_t here = std::max(at, each.p_offset);
@@ -227,35 +251,12 @@ void find_runs(PrivateFile& file, const ElfImage& image)
             const std::uint64_t end = std::min(at, last);
             if (end > begin && (end - begin >= run_bytes_min || (begin == first && end == last))) {
                 file.runs.push_back({begin, std::max(begin, each.p_offset),
-                                     each.p_vaddr - each.p_offset + begin, end - begin,
-                                     protection});
+                                     each.p_vaddr - each.p_offset + begin, end - begin, protection,
+                                     is_left_out});
             }
             begin = at + page;
         }
     }
-}
-
-/// The loader reads tables, and runs functions that choose functions (IFUNC).
-bool loader_needs(const PrivateFile& file, const ElfImage& image)
-{
-    constexpr std::array tables = {DT_STRTAB,   DT_SYMTAB, DT_RELA,    DT_JMPREL, DT_HASH,
-                                   DT_GNU_HASH, DT_VERSYM, DT_VERNEED, DT_VERDEF, DT_RELR};
-    for (const auto tag : tables) {
-        const auto address = image.dynamic_value(tag);
-        const bool is_inside = address && std::any_of(file.runs.begin(), file.runs.end(),
-                                                      [&address](const PrivateFile::Run& run) {
-                                                          return *address >= run.address &&
-                                                                 *address < run.address + run.bytes;
-                                                      });
-        if (is_inside) {
-            return true;
-        }
-    }
-    const auto relocations = image.relocations();
-    return std::any_of(relocations.begin(), relocations.end(),
-                       [](const auto& each) { return each.type() == R_X86_64_IRELATIVE; }) ||
-           std::any_of(image.symbols().begin(), image.symbols().end(),
-                       [](const auto& each) { return each.type() == STT_GNU_IFUNC; });
 }
 
 void find_places(PrivateFile& file, const ElfImage& image)
@@ -314,7 +315,6 @@ base::Outcome prepare_copies(HostedProgram& program)
         if (!image.value().dynamic_value(DT_TEXTREL) && (flags & DF_TEXTREL) == 0) {
             find_runs(file, image.value());
         }
-        file.is_loaded_without_runs = !loader_needs(file, image.value());
         find_places(file, image.value());
     }
     return base::Done{};

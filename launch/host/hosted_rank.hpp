@@ -83,6 +83,7 @@ class HostedRank {
 
     int index() const noexcept { return index_; }
     const LoadedProgram& image() const noexcept { return image_; }
+    const std::string& program_path() const noexcept { return program_.path; }
     RankEnvironment& environment() noexcept { return environment_; }
     LibcState& libc() noexcept { return libc_; }
     std::FILE* input() noexcept { return variable("stdin", libc_.input); }

@@ -4,10 +4,12 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 
 #include "hosted_rank.hpp"
 #include "libc_face.hpp"
@@ -126,6 +128,18 @@ HEADWAY_FACE int clearenv()
     }
     rank->environment().clear();
     return 0;
+}
+
+HEADWAY_FACE ssize_t readlink(const char* path, char* into, std::size_t bytes)
+{
+    HostedRank* const rank = asking_rank(__builtin_return_address(0));
+    if (rank == nullptr || std::strcmp(path, "/proc/self/exe") != 0) {
+        return libc_functions().readlink(path, into, bytes);
+    }
+    const std::string& program = rank->program_path();
+    const std::size_t length = std::min(bytes, program.size());
+    std::memcpy(into, program.data(), length);
+    return static_cast<ssize_t>(length);
 }
 
 HEADWAY_FACE int rand()

@@ -33,6 +33,7 @@ LibcFunctions look_all_up() noexcept
     look_up(all.putenv, "putenv");
     look_up(all.clearenv, "clearenv");
     look_up(all.fclose, "fclose");
+    look_up(all.readlink, "readlink");
     look_up(all.vfprintf_chk, "__vfprintf_chk");
     look_up(all.execve, "execve");
     look_up(all.execvpe, "execvpe");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -30,6 +31,7 @@ struct LibcFunctions {
     int (*putenv)(char*);
     int (*clearenv)();
     int (*fclose)(std::FILE*);
+    ssize_t (*readlink)(const char*, char*, std::size_t);
     int (*vfprintf_chk)(std::FILE*, int, const char*, std::va_list);
     int (*execve)(const char*, char* const*, char* const*);
     int (*execvpe)(const char*, char* const*, char* const*);

@@ -92,12 +92,14 @@ bool map_runs(const LoadedFile& loaded, int memory_file)
     struct stat status{};
     bool is_mapped = original >= 0 && ::fstat(original, &status) == 0 &&
                      static_cast<std::uint64_t>(status.st_size) == file.size_bytes;
+    bool is_whole = true;
     for (const PrivateFile::Run& each : file.runs) {
         auto* const address = reinterpret_cast<void*>(loaded.base + each.address);
         is_mapped =
             is_mapped && ::mmap(address, each.bytes, each.protection, MAP_PRIVATE | MAP_FIXED,
                                 original, static_cast<off_t>(each.offset)) != MAP_FAILED;
-        if (is_mapped && !file.is_loaded_without_runs) {
+        is_whole = is_whole && (is_mapped || !each.is_left_out);
+        if (is_mapped && !each.is_left_out) {
             const auto [first, last] = whole_pages(each);
             (void)::fallocate(memory_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                               static_cast<off_t>(first), static_cast<off_t>(last - first));
@@ -106,7 +108,7 @@ bool map_runs(const LoadedFile& loaded, int memory_file)
     if (original >= 0) {
         ::close(original);
     }
-    return is_mapped || !file.is_loaded_without_runs;
+    return is_whole;
 }
 
 /// Debuggers and messages look for symbols in the file that the loader names.
@@ -198,7 +200,7 @@ bool write_copies(const HostedProgram& program, const std::vector<std::string>& 
         std::uint64_t begin = 0;
         for (const PrivateFile::Run& each : file.runs) {
             const auto [first, last] = whole_pages(each);
-            if (file.is_loaded_without_runs && first >= begin && last > first) {
+            if (each.is_left_out && first >= begin && last > first) {
                 if (!memory.write(i, begin, copy.subspan(begin, first - begin))) {
                     return false;
                 }

@@ -28,6 +28,8 @@ struct PrivateFile {
         std::uint64_t address;
         std::uint64_t bytes;
         int protection;
+        /// The loader reads and runs nothing of it, so that the copy need not have it.
+        bool is_left_out;
     };
     /// Where the copy holds the name of a copied file.
     struct Name {
@@ -47,8 +49,6 @@ struct PrivateFile {
     std::vector<Name> names;
     /// The same in the copy and never written to, so that it is mapped from the file itself.
     std::vector<Run> runs;
-    /// The loader reads and runs nothing of `runs`, so that the copy need not have them.
-    bool is_loaded_without_runs = false;
     std::uint64_t begin = 0;  ///< of its segments, in the image
     std::uint64_t end = 0;
     std::uint64_t constants_begin = 0;  ///< whole pages that the loader protects when it has set

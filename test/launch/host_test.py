@@ -101,6 +101,24 @@ class SameAsProcess(HostTest):
         # Many, so that libgomp's thread-locals exceed what the loader keeps by itself.
         self.assertEqual(self.in_both(16, program)[0], "0 0")
 
+    def test_tables_of_many_pages(self) -> None:
+        # So long that most of their pages are the same in the copy and in the file.
+        program = self.make(
+            "#include <stdio.h>\nstatic char text[30000];\n"
+            "#define A(n) text + n, text + n + 1, text + n + 2, text + n + 3, text + n + 4,\n"
+            "#define B(n) A(n) A(n + 5) A(n + 10) A(n + 15) A(n + 20) A(n + 25) A(n + 30)\n"
+            "#define C(n) B(n) B(n + 35) B(n + 70) B(n + 105) B(n + 140) B(n + 175) B(n + 210)\n"
+            "#define D(n) C(n) C(n + 245) C(n + 490) C(n + 735) C(n + 980) C(n + 1225)\n"
+            "static char* volatile pointers[] = {\n"
+            "    D(0) D(2000) D(4000) D(6000) D(8000) D(10000) };\n"
+            "int main(void) {\n"
+            "    long sum = 0;\n"
+            "    for (unsigned i = 0; i < sizeof pointers / sizeof *pointers; i++)\n"
+            "        sum += pointers[i] - text;\n"
+            "    printf(\"%ld\\n\", sum);\n"
+            "    return 0;\n}\n")
+        self.assertEqual(len(self.in_both(4, program)), 4)
+
     def test_programs_of_others(self) -> None:
         for words in (("ls", "-d", "/"), ("date", "-u", "-d", "@86400", "+%F")):
             with self.subTest(words=words):

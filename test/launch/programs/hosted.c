@@ -182,9 +182,13 @@ static void show_place(void)
 
 static void show_start(int count, char** words)
 {
+    char self[400] = "";
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) {
+        err(1, "readlink");
+    }
     const char* name = strrchr(program_invocation_name, '/');
-    say("start %d %s %s %s %d", count, strrchr(words[0], '/') + 1, name + 1,
-        program_invocation_short_name, getauxval(AT_PAGESZ) == 4096);
+    say("start %d %s %s %s %d %s", count, strrchr(words[0], '/') + 1, name + 1,
+        program_invocation_short_name, getauxval(AT_PAGESZ) == 4096, self);
 }
 
 static void show_streams(void)

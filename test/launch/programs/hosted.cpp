@@ -70,6 +70,8 @@ int main(int count, char** words)
     } catch (const std::out_of_range&) {
         say("caught out_of_range");
     }
+    const auto shared = std::make_shared<Noisy>("shared");
+    const auto also = shared;
     std::ostringstream text;
     text << std::hex << 255 << ' ' << 1.5;
     say(text.str());
