@@ -84,8 +84,12 @@ bool connect_streams(const ChildPlan& plan, int out, int err)
             return false;
         }
     }
-    return ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0 &&
-           (plan.pmi_descriptor < 0 || ::fcntl(plan.pmi_descriptor, F_SETFD, 0) == 0);
+    for (const int kept : {plan.pmi_descriptor, plan.plan_descriptor}) {
+        if (kept >= 0 && ::fcntl(kept, F_SETFD, 0) != 0) {
+            return false;
+        }
+    }
+    return ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0;
 }
 
 /// Runs in the child; returns the step that failed, with errno.

@@ -17,11 +17,13 @@ struct ChildPlan {
     std::vector<std::string> arguments;
     std::vector<std::string> environment;
     std::string directory;
-    std::vector<int> cpus;    ///< empty: not bound
-    bool has_stdin = false;   ///< else /dev/null
-    int pmi_descriptor = -1;  ///< the only descriptor besides 0, 1, 2 that it keeps of ours
-    sigset_t signals{};       ///< blocked signals it starts with
-    rlimit descriptors{};     ///< limit it starts with
+    std::vector<int> cpus;   ///< empty: not bound
+    bool has_stdin = false;  ///< else /dev/null
+    /// The only descriptors besides 0, 1, 2 that it keeps of ours; -1: none.
+    int pmi_descriptor = -1;
+    int plan_descriptor = -1;
+    sigset_t signals{};    ///< blocked signals it starts with
+    rlimit descriptors{};  ///< limit it starts with
 };
 
 /// Our ends of a started process.

@@ -66,10 +66,12 @@ std::vector<std::string> without_outer_job(std::vector<std::string> environment)
     return environment;
 }
 
-std::vector<std::string> environment_of_rank(const std::vector<std::string>& inherited,
-                                             const EnvironmentChoice& choice,
-                                             const JobIdentity& identity, int rank,
-                                             int pmi_descriptor)
+namespace {
+
+/// What does not depend on the rank.
+std::vector<std::string> environment_of_all(const std::vector<std::string>& inherited,
+                                            const EnvironmentChoice& choice,
+                                            const JobIdentity& identity)
 {
     std::vector<std::string> environment = inherited;
     if (choice.kept) {
@@ -86,15 +88,32 @@ std::vector<std::string> environment_of_rank(const std::vector<std::string>& inh
     if (!identity.library_directory.empty()) {
         put_library_first(environment, identity.library_directory);
     }
-    const std::string rank_text = std::to_string(rank);
-    const std::string count_text = std::to_string(identity.rank_count);
-    set(environment, "PMI_FD", std::to_string(pmi_descriptor));
-    set(environment, "PMI_RANK", rank_text);
-    set(environment, "PMI_SIZE", count_text);
-    set(environment, "MPI_LOCALRANKID", rank_text);
-    set(environment, "MPI_LOCALNRANKS", count_text);
+    set(environment, "MPI_LOCALNRANKS", std::to_string(identity.rank_count));
     set(environment, "HEADWAY_JOB", identity.job);
     return environment;
+}
+
+}  // namespace
+
+std::vector<std::string> environment_of_rank(const std::vector<std::string>& inherited,
+                                             const EnvironmentChoice& choice,
+                                             const JobIdentity& identity, int rank,
+                                             int pmi_descriptor)
+{
+    std::vector<std::string> environment = environment_of_all(inherited, choice, identity);
+    const std::string rank_text = std::to_string(rank);
+    set(environment, "PMI_FD", std::to_string(pmi_descriptor));
+    set(environment, "PMI_RANK", rank_text);
+    set(environment, "PMI_SIZE", std::to_string(identity.rank_count));
+    set(environment, "MPI_LOCALRANKID", rank_text);
+    return environment;
+}
+
+std::vector<std::string> environment_of_hosted(const std::vector<std::string>& inherited,
+                                               const EnvironmentChoice& choice,
+                                               const JobIdentity& identity)
+{
+    return environment_of_all(inherited, choice, identity);
 }
 
 EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program)
@@ -105,6 +124,12 @@ EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentCho
     }
     both.set.insert(both.set.end(), of_program.set.begin(), of_program.set.end());
     return both;
+}
+
+std::string own_program_directory()
+{
+    std::error_code error;
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
 std::string own_library_directory()

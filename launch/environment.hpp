@@ -29,8 +29,16 @@ std::vector<std::string> environment_of_rank(const std::vector<std::string>& inh
                                              const JobIdentity& identity, int rank,
                                              int pmi_descriptor);
 
+/// The same for ranks of one process, which speaks for all: without the connection.
+std::vector<std::string> environment_of_hosted(const std::vector<std::string>& inherited,
+                                               const EnvironmentChoice& choice,
+                                               const JobIdentity& identity);
+
 /// What the options of all programs and those of one make together; the program's win.
 EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program);
+
+/// Where the running mpiexec lies.
+std::string own_program_directory();
 
 /// ../lib beside the directory of the running mpiexec; empty when there is none.
 std::string own_library_directory();

@@ -11,6 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
+
+#include "host/file_bytes.hpp"
+#include "host/host_plan.hpp"
 
 namespace headway::launch {
 namespace {
@@ -104,11 +108,15 @@ base::Outcome Job::start_ranks()
         const auto count = static_cast<std::size_t>(options_.programs[index].rank_count);
         program_indices.insert(program_indices.end(), count, static_cast<int>(index));
     }
-    server_ = std::make_unique<PmiServer>(identity_.job, program_indices);
+    server_ = std::make_unique<PmiServer>(identity_.job,
+                                          is_hosted() ? std::vector<int>{0} : program_indices);
     if (options_.reports_bindings) {
         for (std::size_t index = 0; index < places.value().size(); ++index) {
             say("rank " + std::to_string(index) + " is " + places.value()[index].description);
         }
+    }
+    if (is_hosted()) {
+        return start_host(places.value());
     }
     for (std::size_t index = 0; index < program_indices.size(); ++index) {
         const auto program = static_cast<std::size_t>(program_indices[index]);
@@ -122,17 +130,53 @@ base::Outcome Job::start_ranks()
 
 base::Outcome Job::start_rank(std::size_t index, const Program& program, const Place& place)
 {
+    ChildPlan plan;
+    plan.arguments = program.arguments;
+    plan.directory = program.directory;
+    plan.cpus = place.cpus;
+    return start_process(index, std::move(plan), inherited_,
+                         combine(options_.environment, program.environment), identity_);
+}
+
+base::Outcome Job::start_host(const std::vector<Place>& places)
+{
+    HostPlan host;
+    for (const Program& each : options_.programs) {
+        host.programs.push_back(
+            {each.rank_count, each.directory, each.arguments,
+             environment_of_hosted(inherited_, combine(options_.environment, each.environment),
+                                   identity_)});
+    }
+    for (const Place& each : places) {
+        host.cpus.push_back(each.cpus);
+    }
+    const std::string bytes = to_bytes(host);
+    const int file = make_memory_file(
+        "headway-plan", std::as_bytes(std::span<const char>(bytes.data(), bytes.size())));
+    if (file < 0) {
+        return system_failure("cannot make the memory file for its plan; use --ranks process");
+    }
+    ChildPlan plan;
+    plan.arguments = {own_program_directory() + "/headway-host", "--plan", std::to_string(file)};
+    plan.plan_descriptor = file;
+    JobIdentity identity = identity_;
+    identity.rank_count = 1;
+    auto started =
+        start_process(0, std::move(plan), host.programs.front().environment, {}, identity);
+    ::close(file);
+    return started;
+}
+
+base::Outcome Job::start_process(std::size_t index, ChildPlan plan,
+                                 const std::vector<std::string>& inherited,
+                                 const EnvironmentChoice& environment, const JobIdentity& identity)
+{
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return system_failure("cannot make its PMI connection (raise ulimit -n?)");
     }
-    ChildPlan plan;
-    plan.arguments = program.arguments;
     plan.environment =
-        environment_of_rank(inherited_, combine(options_.environment, program.environment),
-                            identity_, static_cast<int>(index), ends[1]);
-    plan.directory = program.directory;
-    plan.cpus = place.cpus;
+        environment_of_rank(inherited, environment, identity, static_cast<int>(index), ends[1]);
     plan.has_stdin = index == 0 && can_give_stdin();
     plan.pmi_descriptor = ends[1];
     plan.signals = signals_before_;

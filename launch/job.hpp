@@ -74,6 +74,11 @@ class Job {
     base::Outcome prepare();
     base::Outcome start_ranks();
     base::Outcome start_rank(std::size_t index, const Program& program, const Place& place);
+    base::Outcome start_host(const std::vector<Place>& places);
+    base::Outcome start_process(std::size_t index, ChildPlan plan,
+                                const std::vector<std::string>& inherited,
+                                const EnvironmentChoice& environment, const JobIdentity& identity);
+    bool is_hosted() const noexcept { return options_.rank_host == RankHost::thread; }
     bool can_give_stdin() const;
 
     // The loop (job.cpp)
@@ -124,7 +129,7 @@ class Job {
     std::unique_ptr<PmiServer> server_;
     Destination out_;
     Destination err_;
-    std::vector<std::unique_ptr<Rank>> ranks_;
+    std::vector<std::unique_ptr<Rank>> ranks_;  ///< one for all where they are hosted
     std::size_t running_count_ = 0;
     State state_ = State::running;
     std::optional<int> exit_code_;

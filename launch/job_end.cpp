@@ -29,7 +29,8 @@ std::string describe_signal(int signal)
 
 std::string Job::name_of(std::size_t rank) const
 {
-    return "rank " + std::to_string(rank) + " (pid " + std::to_string(ranks_[rank]->pid) + ")";
+    const std::string pid = " (pid " + std::to_string(ranks_[rank]->pid) + ")";
+    return is_hosted() ? "the process of all ranks" + pid : "rank " + std::to_string(rank) + pid;
 }
 
 std::string_view Job::and_others() const noexcept
@@ -190,7 +191,10 @@ void Job::judge_end(std::size_t rank, int status)
         return;
     }
     const int code = WEXITSTATUS(status);
-    if (code != 0) {
+    if (code != 0 && is_hosted()) {
+        // The host program has named the rank.
+        end_job(code, "");
+    } else if (code != 0) {
         const std::string what = name_of(rank) + " exited with code " + std::to_string(code);
         if (server_->has_left(rank) && !is_inside) {
             // It has left MPI in good order, so the others can go on.

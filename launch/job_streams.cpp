@@ -179,8 +179,10 @@ void Job::judge_pmi_event(std::size_t rank, const PmiEvent& event)
         if (!event.sentence.empty()) {
             say_in_own_words(event.sentence);
         }
-        end_job(low == 0 ? 1 : low,
-                name_of(rank) + " aborted the job with code " + code + std::string(and_others()));
+        // Which of several ranks it was, its process has said.
+        end_job(low == 0 ? 1 : low, is_hosted() ? ""
+                                                : name_of(rank) + " aborted the job with code " +
+                                                      code + std::string(and_others()));
     } else {
         check_barrier();
     }

@@ -124,6 +124,11 @@ base::Result<Options> Reader::read()
                                  " ranks on one machine are not possible"};
         }
     } while (!rest_.empty());
+    if (options_.has_label && options_.rank_host == RankHost::thread) {
+        return base::Failure{
+            "--label cannot tell ranks apart that are threads of one process and share its "
+            "output; leave it out, or use --ranks process"};
+    }
     return options_;
 }
 
@@ -234,12 +239,14 @@ base::Outcome Reader::apply_layout(const Option& option)
             program_.directory = values_[0];
             return base::Done{};
         case Action::ranks:
-            if (values_[0] == "thread" || values_[0] == "ult") {
-                return refuse(spelling_, values_[0] + " is not built yet; use process");
+            if (values_[0] == "ult") {
+                return refuse(spelling_, "ult is not built yet; use process or thread");
             }
-            return values_[0] == "process"
+            options_.rank_host = values_[0] == "thread" ? RankHost::thread : RankHost::process;
+            return values_[0] == "process" || values_[0] == "thread"
                        ? base::Outcome(base::Done{})
-                       : refuse(spelling_, "is process, not " + boot::quote_bytes(values_[0]));
+                       : refuse(spelling_,
+                                "is process or thread, not " + boot::quote_bytes(values_[0]));
         case Action::standard_input:
             options_.gives_stdin = values_[0] != "none";
             return values_[0] == "none" || values_[0] == "0"

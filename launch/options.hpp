@@ -29,6 +29,8 @@ struct Program {
 };
 
 enum class Binding { automatic, core, none };
+/// What a rank is: a process, or a thread of one process for all ranks.
+enum class RankHost { process, thread };
 enum class Request { run, help, version };
 
 struct Options {
@@ -36,6 +38,7 @@ struct Options {
     std::vector<Program> programs;
     EnvironmentChoice environment;  ///< for all programs, below their own
     Binding binding = Binding::automatic;
+    RankHost rank_host = RankHost::process;
     int cpus_per_rank = 1;
     double timeout_s = 0;  ///< 0: none
     bool has_label = false;

@@ -22,7 +22,8 @@ Options of the job
   --label, -l             begin every line with the rank that wrote it
   --timeout SECONDS       end the job after that time, with exit code 124
   --stdin 0|none          who reads standard input: rank 0 (default) or nobody
-  --ranks process         what a rank is (thread and ult are not built yet)
+  --ranks process|thread  what a rank is: a process (default), or a thread of one process for all
+                          ranks (`headway check-host PROGRAM` says whether a program can be)
   --help, --version
 
 Signals: INT, TERM, HUP, USR1, USR2 and QUIT go to all ranks; a second INT or TERM within 5 seconds

@@ -4,7 +4,8 @@
     [[run]]
     program = "point_to_point/order"     # below test/mpi, a .c file (or .cpp, written out)
     ranks = [2, 3, 4]                    # one run each
-    host = ["process", "team"]           # under mpiexec; one process whose ranks are threads
+    host = ["process", "team", "thread"] # mpiexec; a program that makes its ranks as threads;
+                                         # mpiexec --ranks thread
     labels = ["quick"]                   # or ["long"]
     limit_s = 60                         # the watchdog
     knobs = { EAGER_LIMIT = "0" }        # optional: HEADWAY_EAGER_LIMIT=0
@@ -76,7 +77,9 @@ def of_preset(preset: str) -> Library:
         flags=PRESET_FLAGS.get(preset, []), environment=SANITIZER_OPTIONS,
         patience=PATIENCE.get(preset, 1.0),
         # It sees the threads of one process; ranks as processes are one each.
-        hosts=("team",) if preset == "tsan" else ("process", "team"))
+        # Programs with a sanitizer cannot be hosted: its run-time must be there before the host.
+        hosts={"tsan": ("team",), "asan": ("process", "team")}.get(
+            preset, ("process", "team", "thread")))
 
 
 def of_oracle(prefix: Path) -> Library:
@@ -104,8 +107,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             raise StepFailed(f"{path}: {program}: nobody knows {', '.join(sorted(unknown))}")
         if not {"program", "ranks", "host"} <= set(row):
             raise StepFailed(f"{path}: {program}: a run needs program, ranks and host")
-        if not set(row["host"]) <= {"process", "team"}:
-            raise StepFailed(f"{path}: {program}: host is a list of process and team")
+        if not set(row["host"]) <= {"process", "team", "thread"}:
+            raise StepFailed(f"{path}: {program}: host is a list of process, team and thread")
     return rows
 
 
@@ -161,7 +164,8 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
         if host == "team":
             environment["HEADWAY_TEAM"] = str(ranks)
         else:
-            command = [str(library.mpiexec), "-n", str(ranks), *command]
+            hosting = ["--ranks", "thread"] if host == "thread" else []
+            command = [str(library.mpiexec), *hosting, "-n", str(ranks), *command]
         yield Test(
             name=_name(library, row, host, ranks), command=command, environment=environment,
             alone=True, label="long" if "long" in row.get("labels", []) else "quick",

@@ -68,6 +68,35 @@ struct headway_interface_1 {
      * means that one MPI_Test of each finds it complete.
      */
     int64_t (*open_operations)(void);
+
+    /*
+     * For a process that hosts ranks without being their program (mpiexec --ranks thread).
+     * host_ranks: makes this process the host of `ranks` ranks of the launcher's job and returns
+     * the first one's number. What goes wrong is said, and ends the job. Once a process.
+     */
+    int (*host_ranks)(int ranks);
+
+    /* The calling thread belongs to the rank `index` of this process, from 0. */
+    void (*enter_rank)(int index);
+
+    /*
+     * The program of the calling thread's rank has ended; where it stood with MPI:
+     * HEADWAY_RANK_... Once a rank.
+     */
+    int (*leave_rank)(void);
+
+    /* Ends the whole job; does not return. Any thread. */
+    void (*end_job)(int code);
+
+    /* After the end of all ranks: leaves the launcher in good order. */
+    void (*close_ranks)(void);
+};
+
+enum {
+    HEADWAY_RANK_OUTSIDE, /* it never called MPI_Init, nor did another rank */
+    HEADWAY_RANK_INSIDE,  /* it has not called MPI_Finalize */
+    HEADWAY_RANK_FINALIZED,
+    HEADWAY_RANK_MISSED /* it never called MPI_Init, but another rank did */
 };
 
 #if defined(__GNUC__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `headway report TRACE`, `headway bench NAME ...`."""
+"""The command `headway`: `report TRACE`, `bench NAME ...`, `check-host PROGRAM`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from headway import bench, report
+from headway import bench, check_host, report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,6 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     report.add_arguments(report_parser)
     report_parser.set_defaults(main=report.main)
+    host_parser = commands.add_parser(
+        "check-host",
+        help="say whether a program can run as ranks of one process",
+        description=check_host.__doc__,
+    )
+    check_host.add_arguments(host_parser)
+    host_parser.set_defaults(main=check_host.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

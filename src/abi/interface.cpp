@@ -64,6 +64,20 @@ std::int64_t open_operations()
     return object::as_rank(*access).driver().rank().open_ops.load(std::memory_order_acquire);
 }
 
+int leave_rank()
+{
+    switch (object::leave_rank()) {
+        case object::RankEnd::inside:
+            return HEADWAY_RANK_INSIDE;
+        case object::RankEnd::finalized:
+            return HEADWAY_RANK_FINALIZED;
+        case object::RankEnd::missed:
+            return HEADWAY_RANK_MISSED;
+        default:
+            return HEADWAY_RANK_OUTSIDE;
+    }
+}
+
 }  // namespace
 }  // namespace headway::abi
 
@@ -71,4 +85,7 @@ extern "C" const struct headway_interface_1 headway_interface_1 = {
     sizeof(struct headway_interface_1), &headway::object::run_team,
     &headway::abi::read_counters,       &headway::abi::read_memory,
     &headway::abi::read_progress,       &headway::abi::open_operations,
+    &headway::object::host_ranks,       &headway::object::enter_rank,
+    &headway::abi::leave_rank,          &headway::object::end_hosted_job,
+    &headway::object::close_ranks,
 };

@@ -26,6 +26,7 @@ constexpr unsigned directory_root = 0;
 constexpr unsigned call_order_root = 1;
 /// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
 /// launchers that do not look.
+constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
 constexpr std::int64_t patience_ns = 120'000'000'000;
 
 void add_own_cpus(engine::Directory& directory)
@@ -68,11 +69,6 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     const auto knobs = config::load_knobs(environment);
     if (!knobs) {
         return base::Failure{knobs.sentence()};
-    }
-    if (boot->process_index() == 0) {
-        for (const std::string& warning : config::unknown_knob_warnings(environment)) {
-            platform::write_error("headway: " + warning + "\n");
-        }
     }
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
     if (process_handles() == nullptr) {
@@ -354,6 +350,40 @@ base::Outcome Process::meet_all()
             transport::shm::lane_ring_bytes(directory.rank_count, node_->heap->size_bytes());
     }
     return base::Done{};
+}
+
+void Process::warn_about_settings()
+{
+    // Relaxed: decides who speaks, and hands nothing over.
+    if (boot_->process_index() != 0 || has_warned_.exchange(true, std::memory_order_relaxed)) {
+        return;
+    }
+    const platform::Environment environment = platform::Environment::of_process();
+    for (const std::string& warning : config::unknown_knob_warnings(environment)) {
+        platform::write_error("headway: " + warning + "\n");
+    }
+}
+
+bool Process::note_start() noexcept
+{
+    // Relaxed, as below: counts that hand nothing over.
+    return starts_.fetch_add(1, std::memory_order_relaxed) < one_absence;
+}
+
+bool Process::note_absence() noexcept
+{
+    return starts_.fetch_add(one_absence, std::memory_order_relaxed) % one_absence != 0;
+}
+
+bool Process::has_started() const noexcept
+{
+    return starts_.load(std::memory_order_relaxed) % one_absence != 0;
+}
+
+bool Process::note_finalized() noexcept
+{
+    // (3) acq_rel, pairs with itself: the last one finds what the others have left.
+    return finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
 }
 
 void Process::abort_job(int code, std::string_view sentence) noexcept

@@ -51,6 +51,18 @@ class Process {
     int ranks_here() const noexcept { return ranks_here_; }
     Rank& rank(int index) noexcept { return *ranks_[static_cast<std::size_t>(index)]; }
 
+    /// Says once which settings of the environment nobody knows, in one process of the job.
+    void warn_about_settings();
+
+    /// A rank calls MPI_Init. False: another one has ended without, so it would wait for ever.
+    bool note_start() noexcept;
+    /// A rank ends without having called MPI_Init. True: another one has called it.
+    bool note_absence() noexcept;
+    /// A rank has called MPI_Finalize. True: it was the last one, and the process leaves the job.
+    bool note_finalized() noexcept;
+    /// Whether a rank has called MPI_Init.
+    bool has_started() const noexcept;
+
     /// Ends the whole job. Any thread; does not return.
     [[noreturn]] void abort_job(int code, std::string_view sentence) noexcept;
 
@@ -73,6 +85,11 @@ class Process {
     config::Knobs knobs_;
     std::unique_ptr<engine::Node> node_;
     CallOrder* call_order_ = nullptr;
+    /// Ranks that called MPI_Init, and in the upper half those that ended without: one word, so
+    /// that of two that happen at once one sees the other. Written and read by ranks.
+    std::atomic<std::uint64_t> starts_{0};
+    std::atomic<bool> has_warned_{false};  ///< set by the first rank to ask
+    std::atomic<int> finalized_count_{0};  ///< written by ranks in MPI_Finalize
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -64,14 +64,14 @@ void guard_against_forks()
     }
 }
 
-Process& open_process()
+Process& open_process(int ranks, bool is_host)
 {
     auto boot = boot::open_boot();
     if (!boot) {
         refuse_start(boot.sentence(), -1);
     }
     const int index = boot.value()->process_index();
-    auto process = Process::open(std::move(boot.value()), 1);
+    auto process = Process::open(std::move(boot.value()), ranks);
     if (!process) {
         refuse_start(process.sentence(), index);
     }
@@ -82,9 +82,12 @@ Process& open_process()
             index);
     }
     Process* made = process.value().release();
-    // (1) release, pairs with (2).
+    // (1) release, pairs with (2) to (5).
     own_process.store(made, std::memory_order_release);
     platform::set_job_ender(&end_job);
+    if (!is_host) {
+        made->warn_about_settings();
+    }
     if (const auto joined = made->join_node(); !joined) {
         refuse_start(joined.sentence(), index);
     }
@@ -172,9 +175,14 @@ void initialize(int thread_level)
     auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
     const bool is_first = rank == nullptr;
     if (is_first) {
-        rank = &open_process().rank(0);
+        rank = &open_process(1, false).rank(0);
     }
     Process& process = rank->process();
+    process.warn_about_settings();
+    if (!process.note_start()) {
+        refuse_start("another rank has ended without calling MPI_Init, which all ranks must call",
+                     rank->world_rank);
+    }
     if (const auto opened = rank->open(process.node(), thread_level); !opened) {
         refuse_start(opened.sentence(), rank->world_rank);
     }
@@ -188,7 +196,10 @@ void finalize(Rank& rank)
     wait_for_everyone(rank);
     finish_observation(rank);
     rank.close();
-    if (rank.process().ranks_here() == 1) {
+    // A team goes with the function that made it, not with a launcher.
+    // (5) acquire, pairs with (1).
+    const bool is_launched = own_process.load(std::memory_order_acquire) == &rank.process();
+    if (is_launched && rank.process().note_finalized()) {
         rank.process().node().agent().stop();
         if (const auto left = rank.process().boot().finalize(); !left) {
             platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
@@ -204,6 +215,7 @@ int run_team(int ranks, int (*body)(void*), void* argument)
         refuse_start(opened.sentence(), -1);
     }
     Process& process = *opened.value();
+    process.warn_about_settings();
     if (const std::uint64_t seed = process.knobs().sim; seed != 0) {
         baton = std::make_unique<platform::Baton>(seed);
     }
@@ -218,6 +230,45 @@ int run_team(int ranks, int (*body)(void*), void* argument)
         report_simulation(*baton, ranks, failed);
     }
     return failed;
+}
+
+int host_ranks(int ranks)
+{
+    return open_process(ranks, true).first_rank();
+}
+
+void enter_rank(int index)
+{
+    // (3) acquire, pairs with (1).
+    Process* const process = own_process.load(std::memory_order_acquire);
+    platform::set_current_rank(static_cast<RankAccess*>(&process->rank(index)));
+}
+
+RankEnd leave_rank()
+{
+    Rank& rank = as_rank(*current_rank());
+    if (rank.phase == Phase::before_init) {
+        return rank.process().note_absence() ? RankEnd::missed : RankEnd::outside;
+    }
+    return rank.phase == Phase::finalized ? RankEnd::finalized : RankEnd::inside;
+}
+
+void end_hosted_job(int code)
+{
+    end_job(code, "");
+    platform::exit_now(code);
+}
+
+void close_ranks()
+{
+    // (4) acquire, pairs with (1).
+    Process* const process = own_process.load(std::memory_order_acquire);
+    if (process->has_started()) {
+        return;  // the last MPI_Finalize did it
+    }
+    if (const auto left = process->boot().finalize(); !left) {
+        platform::fatal(-1, left.sentence());
+    }
 }
 
 RankAccess* current_rank() noexcept

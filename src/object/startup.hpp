@@ -20,4 +20,25 @@ void finalize(Rank& rank);
 /// Requires: this process is no rank. A body that never calls MPI_Init is allowed, if all do so.
 int run_team(int ranks, int (*body)(void*), void* argument);
 
+/// Makes this process the host of `ranks` ranks of the launcher's job, which other threads become
+/// by enter_rank; the number of the first. On failure prints one sentence and ends the job.
+/// Requires: this process is no rank and hosts none.
+int host_ranks(int ranks);
+
+/// The calling thread belongs to rank `index` of the hosted ones.
+void enter_rank(int index);
+
+/// Where a hosted rank stood with MPI when its program ended.
+enum class RankEnd { outside, inside, finalized, missed };
+
+/// The program of the calling thread's rank has ended: says where the rank stands. `missed`: it
+/// never called MPI_Init, but another rank did. Once a rank.
+RankEnd leave_rank();
+
+/// Ends the job with `code`. Any thread of a host.
+void end_hosted_job(int code);
+
+/// After the end of all hosted ranks: leaves the launcher in good order.
+void close_ranks();
+
 }  // namespace headway::object

@@ -9,6 +9,7 @@ import fixture
 ACCEPTED = [
     ["--oversubscribe"], ["--allow-run-as-root"], ["-bind-to", "core"], ["--bind-to", "none"],
     ["--map-by", "core"], ["-map-by", "socket"], ["--map-by", "ppr:2:node"], ["--ranks", "process"],
+    ["--ranks", "thread"],
     ["-launcher", "fork"], ["--mca", "btl", "self"], ["-host", "localhost"],
     ["--host", f"localhost,{socket.gethostname()}"], ["-H", "localhost:4"], ["-v"], ["-q"],
     ["-iface", "lo"], ["--timeout", "50"], ["--report-bindings"], ["-genvall"], ["-s", "0"],
@@ -17,9 +18,8 @@ ACCEPTED = [
 
 # Options, and words the answer must hold.
 REFUSED = [
-    (["--ranks", "thread"], "thread is not built yet"),
     (["--ranks", "ult"], "ult is not built yet"),
-    (["--ranks", "fibre"], "is process, not 'fibre'"),
+    (["--ranks", "fibre"], "is process or thread, not 'fibre'"),
     (["--bind-to", "socket"], "core or none, not 'socket'"),
     (["-host", "far.away"], "'far.away' is not this machine"),
     (["-configfile", "x"], "shell script"),

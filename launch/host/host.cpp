@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "libc_functions.hpp"
+#include "program_report.hpp"
+
+namespace headway::launch {
+namespace {
+
+// Written by the constructor, before there is a second thread.
+std::atomic<Host*> host_of_process{nullptr};
+
+constexpr rlim_t stack_bytes_unlimited = rlim_t{64} << 20;
+constexpr rlim_t stack_bytes_max = rlim_t{1} << 30;
+
+/// What a process would get as its first stack. It is address space until it is used.
+std::size_t stack_bytes()
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return stack_bytes_unlimited;
+    }
+    return std::clamp(limit.rlim_cur, rlim_t{256} << 10, stack_bytes_max);
+}
+
+void print(std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+        if (count < 0 && errno != EINTR) {
+            return;
+        }
+        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+}
+
+void* become_rank(void* rank)
+{
+    static_cast<HostedRank*>(rank)->run();
+}
+
+}  // namespace
+
+base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
+{
+    std::vector<HostedProgram> programs;
+    for (const HostPlan::Program& each : plan.programs) {
+        auto program =
+            read_hosted_program(each.arguments.front(), each.directory, each.environment);
+        if (!program) {
+            return base::Failure{program.sentence()};
+        }
+        if (const std::string refusal = refused_function(program.value()); !refusal.empty()) {
+            return base::Failure{program.value().path + " " + refusal};
+        }
+        forget_originals(program.value());
+        programs.push_back(std::move(program.value()));
+    }
+    return programs;
+}
+
+std::uint64_t static_tls_bytes(const HostPlan& plan, const std::vector<HostedProgram>& programs)
+{
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        bytes += programs[i].static_tls_bytes() *
+                 static_cast<std::uint64_t>(plan.programs[i].rank_count);
+    }
+    return bytes;
+}
+
+Host::Host(HostPlan plan, std::vector<HostedProgram> programs, const MpiLibrary& library)
+    : plan_(std::move(plan)),
+      library_(library),
+      process_id_(::getpid()),
+      programs_(std::move(programs))
+{
+    // Relaxed: the threads of ranks are started later.
+    host_of_process.store(this, std::memory_order_relaxed);
+}
+
+Host* Host::of_process() noexcept
+{
+    return host_of_process.load(std::memory_order_relaxed);
+}
+
+bool Host::is_host_process() const noexcept
+{
+    return ::getpid() == process_id_;
+}
+
+/// Messages of libc (perror, err) name the program, which is one for all ranks in most jobs.
+void Host::set_names() const
+{
+    const std::string& path = plan_.programs.front().arguments.front();
+    const std::size_t slash = path.rfind('/');
+    program_invocation_name = const_cast<char*>(path.c_str());
+    program_invocation_short_name = program_invocation_name + (slash == path.npos ? 0 : slash + 1);
+}
+
+std::string Host::name_of(const HostedRank& rank) const
+{
+    return "headway: rank " + std::to_string(first_rank_ + rank.index());
+}
+
+bool Host::start(HostedRank& rank)
+{
+    pthread_attr_t attributes;
+    ::pthread_attr_init(&attributes);
+    ::pthread_attr_setstacksize(&attributes, stack_bytes() + tls_reserve_bytes);
+    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread{};
+    const int error = libc_functions().pthread_create(&thread, &attributes, &become_rank, &rank);
+    ::pthread_attr_destroy(&attributes);
+    return error == 0;
+}
+
+int Host::run()
+{
+    set_names();
+    name_ranks_in_fatal_signals();
+    first_rank_ = library_.table().host_ranks(plan_.rank_count());
+    int index = 0;
+    for (std::size_t i = 0; i < programs_.size(); ++i) {
+        for (int left = plan_.programs[i].rank_count; left > 0; --left, ++index) {
+            const auto place = static_cast<std::size_t>(index);
+            ranks_.push_back(std::make_unique<HostedRank>(
+                *this, index, plan_.programs[i], programs_[i],
+                plan_.cpus.empty() ? std::vector<int>{} : plan_.cpus[place]));
+        }
+    }
+    for (const auto& rank : ranks_) {
+        if (!start(*rank)) {
+            end_job(*rank, 1, "cannot be started: the system gives no thread; raise ulimit -u");
+        }
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_count_ == ranks_.size(); });
+    library_.table().close_ranks();
+    return exit_code_;
+}
+
+void Host::rank_ended(const HostedRank& rank, int code)
+{
+    const std::string others = plan_.rank_count() > 1 ? "; the other ranks were ended" : "";
+    const std::string exited = "exited with code " + std::to_string(code);
+    const int low = code & 0xFF;
+    switch (library_.table().leave_rank()) {
+        case HEADWAY_RANK_INSIDE:
+            end_job(rank, low == 0 ? 1 : low,
+                    (low == 0 ? "exited without calling MPI_Finalize" : exited) + others);
+        case HEADWAY_RANK_MISSED:
+            end_job(
+                rank, low == 0 ? 1 : low,
+                "has exited while other ranks wait for it in MPI_Init or MPI_Finalize" + others);
+        case HEADWAY_RANK_OUTSIDE:
+            if (low != 0) {
+                end_job(rank, low, exited + others);
+            }
+            break;
+        default:
+            // It has left MPI in good order, so the others can go on.
+            if (low != 0) {
+                print(name_of(rank) + " " + exited + "\n");
+            }
+    }
+    const std::lock_guard lock(mutex_);
+    exit_code_ = exit_code_ == 0 ? low : exit_code_;
+    ++ended_count_;
+    changed_.notify_all();
+}
+
+void Host::drop_output_of_others(const HostedRank& rank) const noexcept
+{
+    for (const auto& each : ranks_) {
+        if (each.get() != &rank) {
+            each->drop_output();
+        }
+    }
+}
+
+void Host::end_job(const HostedRank& rank, int code, std::string_view sentence)
+{
+    print(name_of(rank) + " " + std::string(sentence) + "\n");
+    library_.table().end_job(code);
+    libc_functions().immediate_exit(code);
+    __builtin_unreachable();
+}
+
+}  // namespace headway::launch

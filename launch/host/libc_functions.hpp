@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of libc that the host program shows to programs in a version of its own, as libc has
+// them.
+#pragma once
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace headway::launch {
+
+struct LibcFunctions {
+    int (*start_main)(int (*)(int, char**, char**), int, char**, int (*)(int, char**, char**),
+                      void (*)(), void (*)(), void*);
+    int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    void (*pthread_exit)(void*);
+    void (*exit)(int);
+    void (*immediate_exit)(int);
+    void (*quick_exit)(int);
+    int (*add_exit_call)(void (*)(void*), void*, void*);
+    int (*add_exit_call_with_code)(void (*)(int, void*), void*);
+    int (*add_quick_exit_call)(void (*)(void*), void*);
+    void (*run_exit_calls)(void*);
+    int (*add_thread_exit_call)(void (*)(void*), void*, void*);
+    char* (*getenv)(const char*);
+    char* (*secure_getenv)(const char*);
+    int (*setenv)(const char*, const char*, int);
+    int (*unsetenv)(const char*);
+    int (*putenv)(char*);
+    int (*clearenv)();
+    int (*fclose)(std::FILE*);
+    ssize_t (*readlink)(const char*, char*, std::size_t);
+    int (*vfprintf_chk)(std::FILE*, int, const char*, std::va_list);
+    int (*execve)(const char*, char* const*, char* const*);
+    int (*execvpe)(const char*, char* const*, char* const*);
+    int (*fexecve)(int, char* const*, char* const*);
+};
+
+/// Any thread, also before main: looked up at the first call.
+const LibcFunctions& libc_functions() noexcept;
+
+}  // namespace headway::launch

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace headway::launch {
+namespace {
+
+std::span<const std::byte> bytes_of(const std::string& text)
+{
+    return std::as_bytes(std::span<const char>(text.data(), text.size()));
+}
+
+HostPlan sample()
+{
+    HostPlan plan;
+    plan.programs.push_back({2, "/tmp", {"./a", "", "with blank"}, {"A=1", "B="}});
+    plan.programs.push_back({1, "", {"b"}, {}});
+    plan.cpus = {{0, 1}, {}, {3}};
+    return plan;
+}
+
+TEST(HostPlan, ComesBackAsItWasWritten)
+{
+    const std::string text = to_bytes(sample());
+    const auto read = read_plan(bytes_of(text));
+    ASSERT_TRUE(read);
+    const HostPlan& plan = read.value();
+    EXPECT_EQ(plan.rank_count(), 3);
+    ASSERT_EQ(plan.programs.size(), 2U);
+    EXPECT_EQ(plan.programs[0].directory, "/tmp");
+    EXPECT_EQ(plan.programs[0].arguments, sample().programs[0].arguments);
+    EXPECT_EQ(plan.programs[0].environment, sample().programs[0].environment);
+    EXPECT_EQ(plan.programs[1].arguments, sample().programs[1].arguments);
+    EXPECT_EQ(plan.cpus, sample().cpus);
+}
+
+TEST(HostPlan, WhatIsNoPlanIsRefused)
+{
+    const std::string text = to_bytes(sample());
+    for (std::size_t size = 0; size < text.size(); ++size) {
+        EXPECT_FALSE(read_plan(bytes_of(text.substr(0, size)))) << size;
+    }
+    EXPECT_FALSE(read_plan(bytes_of(text + "x")));
+    HostPlan too_few = sample();
+    too_few.cpus.pop_back();
+    EXPECT_FALSE(read_plan(bytes_of(to_bytes(too_few))));
+    std::mt19937 random(2);
+    for (int round = 0; round < 5000; ++round) {
+        std::string damaged = text;
+        damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+        (void)read_plan(bytes_of(damaged));
+    }
+}
+
+}  // namespace
+}  // namespace headway::launch
