@@ -116,9 +116,10 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
     RankPart& part = part_of(driver.rank());
     const int polls = node.is_oversubscribed ? 1 : polls_without_op;
     driver.expect(&receive);
-    for (int poll = 0; poll < polls && driver.expected() != nullptr; ++poll) {
+    for (int poll = 0; poll < polls; ++poll) {
         driver.poll_frames();
-        if (!driver.has_only_frames() || part.has_pipes()) {
+        // Once the message is there, the next frame is not for this buffer.
+        if (driver.expected() == nullptr || !driver.has_only_frames() || part.has_pipes()) {
             break;
         }
         if (lane != nullptr) {
