@@ -25,13 +25,6 @@ struct BasicCell {
     /// 60 bytes. Offset 4 of the line: 8-byte fields belong at 4, 12, ... from here.
     void* payload() noexcept { return &words[0]; }
     const void* payload() const noexcept { return &words[0]; }
-    /// The 8 bits that publish() gave. Requires: returned by peek().
-    std::uint8_t kind() const noexcept
-    {
-        // Relaxed: peek() acquired this very value.
-        return static_cast<std::uint8_t>(state.load(std::memory_order_relaxed) & 0xFF);
-    }
-
     // Written by the producer, read by the consumer.
     typename Atomics::template Atomic<std::uint32_t> state;
     // Written by the producer before the state word, read by the consumer after it.
@@ -80,13 +73,21 @@ class BasicSpscCells {
         sent_ = sent_ + 1;
     }
 
-    /// The oldest cell not consumed, or null. It stays valid until consume().
-    Cell* peek() noexcept
+    /// The oldest cell not consumed, or null. It stays valid until consume(). `kind` is what
+    /// publish() gave, or announce(): the one whose writes are visible now.
+    Cell* peek(std::uint8_t* kind = nullptr) noexcept
     {
         Cell& cell = cells_[taken_ % cell_count];
-        // (3) acquire, pairs with (2) and (5).
+        // (3) acquire, pairs with (2) and (5). The kind comes from the same load: a later one could
+        // be of a publish() whose payload is not visible yet.
         const std::uint32_t state = cell.state.load(std::memory_order_acquire);
-        return state >> kind_bits == lap_of(taken_) ? &cell : nullptr;
+        if (state >> kind_bits != lap_of(taken_)) {
+            return nullptr;
+        }
+        if (kind != nullptr) {
+            *kind = static_cast<std::uint8_t>(state & 0xFF);
+        }
+        return &cell;
     }
 
     /// Gives the peeked cell back. Credits travel once in a quarter of the ring; a full ring

@@ -128,15 +128,16 @@ struct Lane {
     /// Thread rule: the receiver's executor.
     bool peek(Frame& frame) noexcept
     {
-        sync::Cell* cell = cells.peek();
+        std::uint8_t kind = 0;
+        sync::Cell* cell = cells.peek(&kind);
         if (cell == nullptr) {
             return false;
         }
         const auto* content = static_cast<const CellContent*>(cell->payload());
-        if ((cell->kind() & steps_flag) != 0) [[unlikely]] {
+        if ((kind & steps_flag) != 0) [[unlikely]] {
             return false;
         }
-        frame.kind = static_cast<FrameKind>(cell->kind());
+        frame.kind = static_cast<FrameKind>(kind);
         frame.header = content->header;
         frame.payload_bytes = content->payload_bytes;
         frame.payload = content->inline_payload;
@@ -150,12 +151,13 @@ struct Lane {
     /// nothing of it is there. Thread rule: the receiver's executor.
     bool peek_early(EarlyFrame& frame) noexcept
     {
-        const sync::Cell* cell = cells.peek();
-        if (cell == nullptr || (cell->kind() & steps_flag) == 0) {
+        std::uint8_t kind = 0;
+        const sync::Cell* cell = cells.peek(&kind);
+        if (cell == nullptr || (kind & steps_flag) == 0) {
             return false;
         }
         const auto* content = static_cast<const CellContent*>(cell->payload());
-        const std::uint32_t steps = cell->kind() & ~steps_flag;
+        const std::uint32_t steps = kind & ~steps_flag;
         frame.header = content->header;
         frame.payload_bytes = content->payload_bytes;
         frame.early_bytes = steps * static_cast<std::uint32_t>(beside_of(content).step_bytes);
