@@ -18,7 +18,8 @@ SKIP_CODE = 77  # a plain program ends with this when it cannot run here; it pri
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=1:halt_on_error=1:abort_on_error=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    # A process that ends with a sentence joins nobody.
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:report_thread_leaks=0",
 }
 # Watchdogs wait this much longer for presets whose programs run slower.
 PATIENCE = {"asan": 2.0, "tsan": 4.0, "coverage": 2.0}
