@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth from rank 0 to rank 1: windows of non-blocking messages, each window answered by an
-// empty message.
+// Bandwidth and message rate from rank 0 to rank 1: windows of non-blocking messages, each window
+// answered by an empty message. Short messages are counted, longer ones weighed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
 
-enum { page = 4096, window_max = 64, in_flight_max = 4 << 20 };
+enum { page = 4096, window_max = 64, in_flight_max = 4 << 20, short_most = 64 };
 
 typedef struct {
     const Harness* harness;
@@ -71,21 +71,26 @@ static void measure(Stream* stream)
     stream->window = in_flight < 2 ? 2 : in_flight > window_max ? window_max : in_flight;
     verify(stream);
     const int count = harness_sample(stream->harness, send_windows, stream, samples);
-    const double window_bytes = (double)stream->window * stream->size_bytes;
+    const bool is_short = stream->size_bytes <= short_most;
+    const double window = (double)stream->window * (is_short ? 1 : stream->size_bytes);
     for (int index = 0; index < count; ++index)
-        samples[index] = window_bytes / samples[index];
-    harness_emit(stream->harness, name, "bandwidth_mbs", "MB/s", samples, count);
+        samples[index] = window / samples[index];
+    if (is_short) {
+        harness_emit(stream->harness, name, "rate_mps", "1/us", samples, count);
+    } else {
+        harness_emit(stream->harness, name, "bandwidth_mbs", "MB/s", samples, count);
+    }
 }
 
 int main(int argc, char** argv)
 {
-    static const int sizes_bytes[] = {4096, 65536, 1 << 20, 16 << 20};
+    static const int sizes_bytes[] = {8, 64, 4096, 65536, 1 << 20, 16 << 20};
     enum { size_count = sizeof sizes_bytes / sizeof sizes_bytes[0] };
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))
         return harness_end(&harness);
     if (harness.ranks != 2)
-        harness_fail(&harness, "bandwidth needs exactly 2 ranks: mpiexec -n 2");
+        harness_fail(&harness, "windows needs exactly 2 ranks: mpiexec -n 2");
     void* bytes = NULL;
     if (posix_memalign(&bytes, page, (size_t)2 * (size_t)sizes_bytes[size_count - 1]) != 0)
         harness_fail(&harness, "no memory");
