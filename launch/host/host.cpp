@@ -105,7 +105,8 @@ void Host::set_names() const
     const std::string& path = plan_.programs.front().arguments.front();
     const std::size_t slash = path.rfind('/');
     program_invocation_name = const_cast<char*>(path.c_str());
-    program_invocation_short_name = program_invocation_name + (slash == path.npos ? 0 : slash + 1);
+    program_invocation_short_name =
+        program_invocation_name + (slash == std::string::npos ? 0 : slash + 1);
 }
 
 std::string Host::name_of(const HostedRank& rank) const

@@ -37,7 +37,7 @@ class Reader {
     std::string_view word()
     {
         const std::size_t end = text_.find('\0');
-        if (end == text_.npos) {
+        if (end == std::string_view::npos) {
             is_good_ = false;
             return {};
         }

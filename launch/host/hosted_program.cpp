@@ -133,6 +133,7 @@ class InitOrder {
             visit(i);
         }
         std::vector<PrivateFile> sorted;
+        sorted.reserve(order_.size());
         for (const std::size_t i : order_) {
             sorted.push_back(std::move(files_[i]));
         }
@@ -306,7 +307,7 @@ base::Outcome prepare_copies(HostedProgram& program)
             file.copy.size() - file.bytes.size());
         for (std::size_t other = 0; other < program.files.size(); ++other) {
             const std::string name = placeholder(other);
-            for (std::size_t at = added.find(name); at != added.npos;
+            for (std::size_t at = added.find(name); at != std::string_view::npos;
                  at = added.find(name, at + 1)) {
                 file.names.push_back({file.bytes.size() + at, other});
             }
@@ -342,7 +343,7 @@ base::Result<HostedProgram> read_hosted_program(const std::string& name,
                                                 const std::string& directory,
                                                 const std::vector<std::string>& environment)
 {
-    const bool is_from_directory = !directory.empty() && name.find('/') != name.npos;
+    const bool is_from_directory = !directory.empty() && name.find('/') != std::string::npos;
     const std::filesystem::path seen =
         is_from_directory ? std::filesystem::path(directory) / name : std::filesystem::path(name);
     auto file = read_program(seen.string(), variable(environment, "PATH"));

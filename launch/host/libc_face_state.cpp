@@ -137,9 +137,7 @@ HEADWAY_FACE ssize_t readlink(const char* path, char* into, std::size_t bytes)
         return libc_functions().readlink(path, into, bytes);
     }
     const std::string& program = rank->program_path();
-    const std::size_t length = std::min(bytes, program.size());
-    std::memcpy(into, program.data(), length);
-    return static_cast<ssize_t>(length);
+    return static_cast<ssize_t>(program.copy(into, bytes));
 }
 
 HEADWAY_FACE int rand()
@@ -233,6 +231,7 @@ HEADWAY_FACE std::tm* gmtime(const std::time_t* time)
 
 HEADWAY_FACE char* asctime(const std::tm* time)
 {
+    // NOLINTNEXTLINE(bugprone-unsafe-functions): the face of just that.
     return ::asctime_r(time, state_of(asking_rank(__builtin_return_address(0))).time_text);
 }
 

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text)
 {
     constexpr std::string_view blanks = " \t";
     const std::size_t first = text.find_first_not_of(blanks);
-    if (first == text.npos) {
+    if (first == std::string_view::npos) {
         return {};
     }
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
@@ -30,6 +30,7 @@ std::string_view trimmed(std::string_view text)
 std::vector<char*> pointers_to(const std::vector<std::string>& texts)
 {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (const std::string& each : texts) {
         pointers.push_back(const_cast<char*>(each.c_str()));
     }
@@ -48,10 +49,10 @@ base::Result<std::vector<FoundLibrary>> parse_library_list(std::string_view text
         std::string_view line = trimmed(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
         const std::size_t middle = line.find(arrow);
-        if (middle == line.npos) {
+        if (middle == std::string_view::npos) {
             // The kernel's own, or one that is asked for by its path.
             const std::string path(trimmed(line.substr(0, line.rfind(" (0x"))));
-            if (path.find('/') != path.npos) {
+            if (path.find('/') != std::string::npos) {
                 found.push_back({path, path});
             }
             continue;

@@ -186,7 +186,7 @@ int OptionReader::read_short(int count, char** words, const char* short_options,
         if (complains) {
             std::fprintf(stderr, "%s: invalid option -- '%c'\n", words[0], letter);
         }
-        variables.optopt = letter;
+        variables.optopt = static_cast<unsigned char>(letter);
         return unknown;
     }
     if (rule[1] != ':') {
@@ -203,7 +203,7 @@ int OptionReader::read_short(int count, char** words, const char* short_options,
         if (complains) {
             std::fprintf(stderr, "%s: option requires an argument -- '%c'\n", words[0], letter);
         }
-        variables.optopt = letter;
+        variables.optopt = static_cast<unsigned char>(letter);
         rest_ = nullptr;
         return is_quiet_ ? ':' : unknown;
     }

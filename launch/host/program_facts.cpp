@@ -272,7 +272,8 @@ base::Outcome judge(const ProgramFacts& facts)
 bool is_shared_library(std::string_view soname) noexcept
 {
     const std::size_t slash = soname.rfind('/');
-    const std::string_view file = slash == soname.npos ? soname : soname.substr(slash + 1);
+    const std::string_view file =
+        slash == std::string_view::npos ? soname : soname.substr(slash + 1);
     const std::string_view stem = file.substr(0, file.find(".so"));
     return std::find(shared_libraries.begin(), shared_libraries.end(), stem) !=
            shared_libraries.end();

@@ -73,7 +73,7 @@ void RankEnvironment::store(std::string_view name, char* assignment)
 
 bool RankEnvironment::set(std::string_view name, std::string_view value, bool overwrites)
 {
-    if (name.empty() || name.find('=') != name.npos) {
+    if (name.empty() || name.find('=') != std::string_view::npos) {
         return false;
     }
     const std::lock_guard lock(mutex_);
@@ -97,7 +97,7 @@ void RankEnvironment::put(char* assignment)
 
 bool RankEnvironment::unset(std::string_view name)
 {
-    if (name.empty() || name.find('=') != name.npos) {
+    if (name.empty() || name.find('=') != std::string_view::npos) {
         return false;
     }
     const std::lock_guard lock(mutex_);

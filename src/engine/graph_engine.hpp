@@ -50,7 +50,7 @@ struct GraphArguments {
     std::span<const BlockRange> listed[3] = {};
     /// Number that names the messages of the run; none: the scope's next. Runs of one graph that
     /// follow each other on all members may share a number: their messages keep their order.
-    std::optional<std::uint32_t> sequence = {};
+    std::optional<std::uint32_t> sequence = std::nullopt;
 };
 
 /// Lays a graph down in the rank's part of the heap. Null: the heap is exhausted.

@@ -55,7 +55,7 @@ int Cartesian::shifted(int rank, int dimension, std::int64_t steps) const
         return MPI_PROC_NULL;
     }
     place[along] = static_cast<int>(moved);
-    return *this->rank(place);
+    return this->rank(place).value_or(MPI_PROC_NULL);
 }
 
 std::span<const int> FullGraph::neighbors(int rank) const

@@ -5,7 +5,6 @@
 
 namespace headway::protocol::coll {
 
-using engine::Extent;
 using engine::Space;
 
 namespace {
