@@ -14,6 +14,7 @@
 
 #include "engine/op.hpp"
 #include "sync/mpsc_list.hpp"
+#include "transport/frame.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::engine {
@@ -21,6 +22,7 @@ namespace headway::engine {
 class Driver;
 class Worker;
 struct RankState;
+struct StagingSlot;
 
 struct CopyJob {
     sync::ListLink invitation;        ///< in RankState::invitations of the sender; first member
@@ -36,6 +38,10 @@ struct CopyJob {
     transport::Place target;
     std::uint64_t total_bytes = 0;
     std::uint64_t piece_bytes = 0;
+
+    /// Sweeps in which the receiver has left the pieces to a sender that waits too, since one came.
+    /// Its executor's own.
+    std::uint32_t sweeps_left_to_sender = 0;
 
     // First byte that nobody has taken. Written by all who copy.
     std::atomic<std::uint64_t> taken{0};
@@ -59,9 +65,28 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
 /// thread of the rank.
 std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max);
 
-/// Copies the next piece, as copy_some() would; false if there is none. Unless `may_help`, what the
-/// rank sends to a receiver who is away is left: he may be back at once.
-bool copy_next(Driver& driver, bool may_help);
+/// How much of the copying a waiting thread takes on.
+enum class CopyShare : std::uint8_t {
+    own,  ///< what the rank sends to a receiver who is away is left: he may be back at once
+    all,  ///< that too
+    any,  ///< and what the rank receives from a sender that waits, too: nobody comes after it
+};
+
+/// Copies the next piece, as copy_some() would, or stages it: between processes whose ranks both
+/// wait, the sender puts pieces into its slots and the receiver takes them out (take_piece). False
+/// if there is none.
+bool copy_next(Driver& driver, CopyShare share);
+
+/// Payload of a frame of kind piece. It carries a reference to the job.
+struct StagedPiece {
+    CopyJob* job = nullptr;
+    StagingSlot* slot = nullptr;
+    std::uint64_t from = 0;  ///< place in the message
+    std::uint64_t bytes = 0;
+};
+
+/// Handler of such frames.
+void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
 /// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is
 /// none that this process can copy. For who copies without the word in hand.

@@ -79,6 +79,7 @@ class Node {
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.
     const bool is_plain;
     std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
+    std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer
 

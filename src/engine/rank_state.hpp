@@ -10,6 +10,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
 #include "engine/rank_set.hpp"
+#include "engine/staging.hpp"
 #include "observe/ring.hpp"
 #include "sync/ownership_word.hpp"
 #include "transport/delay/schedule.hpp"
@@ -34,7 +35,8 @@ struct RankCounters {
     std::atomic<std::uint64_t> retries{0};
     /// Received by one copy from another process. Written by whoever copies.
     std::atomic<std::uint64_t> bytes_copied_across{0};
-    std::atomic<std::uint64_t> bytes_piped{0};  ///< double copy through the heap
+    /// Received by two copies, through the heap. Written by the executor.
+    std::atomic<std::uint64_t> bytes_piped{0};
     std::atomic<std::uint64_t> parks{0};
     std::atomic<std::uint64_t> unexpected_bytes{0};  ///< held for eager messages without a receive
     std::atomic<std::uint64_t> unexpected_bytes_max{0};
@@ -86,6 +88,7 @@ struct RankState {
     GraphInstance* owner_graphs = nullptr;    ///< runs whose next node is the owner's to run
     CopyJob* copies = nullptr;                ///< copies into this rank with pieces to be taken
     CopyJob* invited = nullptr;               ///< copies out of this rank that it was asked to join
+    Staging* staging = nullptr;               ///< made with the first piece that goes through it
     void* protocol = nullptr;                 ///< protocol::RankPart, in the heap too
     std::uint32_t rank = 0;                   ///< node rank
     std::uint32_t process = 0;                ///< index of its process on the node

@@ -171,13 +171,13 @@ class Waiting {
 
 /// What a waiting thread does: sweeps, copies a piece of its rank's long messages, and where there
 /// is neither, works for ranks that compute, if it may. The number of events.
-int work_once(Driver& driver, bool may_help = true)
+int work_once(Driver& driver, CopyShare share)
 {
     int events = driver.progress();
-    if (copy_next(driver, may_help)) {
+    if (copy_next(driver, share)) {
         ++events;
     }
-    if (events == 0 && may_help && driver.worker().help()) {
+    if (events == 0 && share != CopyShare::own && driver.worker().help()) {
         ++events;
     }
     return events;
@@ -217,7 +217,7 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
         const Idle idle(driver);
-        if (work_once(driver) == 0 && !condition()) {
+        if (work_once(driver, CopyShare::any) == 0 && !condition()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.rank().due_ns;
             lock.unlock();
@@ -299,7 +299,7 @@ bool sweep(Driver& driver, Condition condition)
     do {
         const bool may_help = idle_sweeps >= sweeps_before_help || !patience.spins();
         ++idle_sweeps;
-        if (work_once(driver, may_help) != 0) {
+        if (work_once(driver, may_help ? CopyShare::all : CopyShare::own) != 0) {
             idle_sweeps = 0;
             patience = Patience(driver);
             if (lock.has_sleepers()) {

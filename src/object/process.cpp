@@ -348,6 +348,8 @@ base::Outcome Process::meet_all()
     if (node_->heap->kind() != memory::HeapKind::shm) {
         node_->lane_ring_bytes =
             transport::shm::lane_ring_bytes(directory.rank_count, node_->heap->size_bytes());
+        node_->staging_slots =
+            engine::Staging::slots_for(directory.rank_count, node_->heap->size_bytes());
     }
     return base::Done{};
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/offer.hpp"
@@ -260,6 +261,7 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::pipe_open, &take_pipe_opening);
     set(transport::FrameKind::clear_to_send, &take_clear_to_send);
     set(transport::FrameKind::delivered, &take_delivered);
+    set(transport::FrameKind::piece, &engine::take_piece);
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;

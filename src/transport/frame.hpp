@@ -17,6 +17,7 @@ enum class FrameKind : std::uint8_t {
     pipe_open,        ///< payload is a protocol::Pipe*: the receiver cannot reach the bytes
     clear_to_send,    ///< payload is a protocol::ClearToSend: where the bytes are to go
     delivered,        ///< payload is a protocol::Delivered: they are there
+    piece,            ///< payload is an engine::StagedPiece: bytes of a long message
     count,
 };
 

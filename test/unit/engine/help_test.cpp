@@ -270,9 +270,11 @@ TEST(Help, ASenderLeavesCopiesToAReceiverWhoWaits)
     EXPECT_FALSE(has_unattended_copies(node.driver(0)));
     // He may be back at once, so that nothing is copied for him yet; and where he is, he copies.
     node.driver(1).rank().waiting_threads.store(0);
-    EXPECT_FALSE(copy_next(node.driver(0), false));
-    EXPECT_TRUE(copy_next(node.driver(1), false));
-    while (copy_next(node.driver(0), true)) {
+    ASSERT_FALSE(node.driver(1).rank().ownership.leave());
+    EXPECT_FALSE(copy_next(node.driver(0), CopyShare::own));
+    (void)node.driver(1).rank().ownership.enter();
+    EXPECT_TRUE(copy_next(node.driver(1), CopyShare::own));
+    while (copy_next(node.driver(0), CopyShare::all)) {
     }
     EXPECT_EQ(got, sent);
 }

@@ -21,9 +21,9 @@
 
 namespace headway::engine {
 
-/// Where ranks believe they live: in this process, or each in one that nobody can reach into, so
-/// that long messages go through the node heap.
-enum class Distance : std::uint8_t { together, apart };
+/// Where ranks believe they live: in this process, each in one that the others can reach into, or
+/// each in one that nobody can reach into, so that long messages go through the node heap.
+enum class Distance : std::uint8_t { together, reachable, apart };
 
 /// All ranks of a node in this process over one node heap, each with a pair of hands that the test
 /// moves: one thread moves all in a fixed order, or every rank gets a thread.
@@ -32,14 +32,17 @@ class InProcessNode {
     explicit InProcessNode(std::uint32_t ranks, config::Knobs knobs = {},
                            Distance distance = Distance::together)
     {
-        const bool apart = distance == Distance::apart;
+        const bool apart = distance != Distance::together;
         auto heap = memory::make_heap(ranks);
         auto* directory = heap->for_rank(0).make<Directory>();
         directory->rank_count = ranks;
         // The test's own process is none of those in which the ranks believe to live.
         directory->process_count = apart ? ranks + 1 : 1;
-        knobs.cma = apart ? config::CmaChoice::off : knobs.cma;
+        knobs.cma = distance == Distance::apart ? config::CmaChoice::off : knobs.cma;
         node_ = std::make_unique<Node>(std::move(heap), *directory, apart ? ranks : 0, knobs);
+        for (std::uint32_t process = 0; process < directory->process_count; ++process) {
+            node_->peer_memory.introduce(process, node_->peer_memory.own_identity());
+        }
         node_->is_oversubscribed = true;  // waits sleep soon
         protocol::register_protocols(*node_);
         std::vector<std::uint32_t> everyone(ranks);
@@ -78,7 +81,7 @@ class InProcessNode {
     /// What a rank that waits does once, but help others; the number of events.
     int sweep(std::uint32_t rank)
     {
-        return driver(rank).progress() + (copy_next(driver(rank), true) ? 1 : 0);
+        return driver(rank).progress() + (copy_next(driver(rank), CopyShare::all) ? 1 : 0);
     }
 
     /// Sweeps every rank but `except` in turn until nobody finds anything to do.
