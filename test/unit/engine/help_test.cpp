@@ -272,7 +272,7 @@ TEST(Help, ASenderLeavesCopiesToAReceiverWhoWaits)
     node.driver(1).rank().waiting_threads.store(0);
     ASSERT_FALSE(node.driver(1).rank().ownership.leave());
     EXPECT_FALSE(copy_next(node.driver(0), CopyShare::own));
-    (void)node.driver(1).rank().ownership.enter();
+    ASSERT_TRUE(node.driver(1).rank().ownership.enter());
     EXPECT_TRUE(copy_next(node.driver(1), CopyShare::own));
     while (copy_next(node.driver(0), CopyShare::all)) {
     }
