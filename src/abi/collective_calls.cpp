@@ -188,7 +188,26 @@ void list_sides(CollectiveCall& collective, std::uint64_t sent, std::uint32_t se
     list(collective.receive_blocks, collective.count, received_blocks);
 }
 
-int run(Call& call, Communicator& comm, CollectiveCall collective, Completion completion)
+namespace {
+
+int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
+{
+    object::Rank& rank = rank_of(call);
+    const engine::StartedGraph started =
+        object::run_collective(rank, comm, std::move(collective));
+    if (started.is_over) [[likely]] {
+        return MPI_SUCCESS;
+    }
+    if (started.completion == nullptr) {
+        return fail_for_memory(call);
+    }
+    engine::wait_for(rank.driver(), started.completion);
+    return object::end_op(rank, started.completion, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+int run(Call& call, Communicator& comm, CollectiveCall&& collective, Completion completion)
 {
     object::Rank& rank = rank_of(call);
     collective.is_between_groups = comm.is_inter();
@@ -209,16 +228,15 @@ int run(Call& call, Communicator& comm, CollectiveCall collective, Completion co
         *completion.request() = made;
         return MPI_SUCCESS;
     }
+    if (completion.request() == nullptr) {
+        return run_to_end(call, comm, std::move(collective));
+    }
     engine::Op* op = object::start_collective(rank, comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    if (completion.request() != nullptr) {
-        *completion.request() = object::make_request(rank, comm, op);
-        return MPI_SUCCESS;
-    }
-    engine::wait_for(rank.driver(), op);
-    return object::end_op(rank, op, MPI_STATUS_IGNORE);
+    *completion.request() = object::make_request(rank, comm, op);
+    return MPI_SUCCESS;
 }
 
 namespace call {

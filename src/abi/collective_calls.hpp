@@ -77,7 +77,7 @@ void set_receive_vector(Call& call, object::CollectiveCall& collective, void* bu
                         MPI_Count count, MPI_Datatype datatype);
 
 /// Starts what was described and waits for it, or makes a request of it.
-int run(Call& call, object::Communicator& comm, object::CollectiveCall collective,
+int run(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
         Completion completion);
 
 /// Blocks of those sides that have one for every rank that messages can name.

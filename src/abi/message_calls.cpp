@@ -43,7 +43,8 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
     return MPI_SUCCESS;
 }
 
-/// Receives without an op what is there or comes soon. False: an op is needed, nothing happened.
+/// Receives without an op what is there or comes soon. False: an op is needed, and only
+/// bytes of the buffer that the message will fill have changed.
 bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer,
                      MPI_Status* status)
 {

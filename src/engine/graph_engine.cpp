@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "data/reduce.hpp"
+#include "engine/famine.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::engine {
 
-/// One run. In the node heap; belongs to the rank's executor. `waiting`, `ready` and the tables of
-/// listed blocks follow it.
+/// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
+/// There its counters and the tables of listed blocks follow it.
 struct GraphInstance {
     const GraphTemplate* stored = nullptr;
+    std::uint32_t* counters = nullptr;  ///< two for each node
     Op* completion = nullptr;
     const Scope* scope = nullptr;
     GraphInstance* next_stalled = nullptr;
@@ -33,14 +35,14 @@ struct GraphInstance {
     bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
 
     /// Edges into each node that have not fired.
-    std::uint32_t* waiting() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
+    std::uint32_t* waiting() noexcept { return counters; }
     /// Queue of nodes that may start; each node enters it once.
-    std::uint32_t* ready() noexcept { return waiting() + stored->node_count; }
+    std::uint32_t* ready() noexcept { return counters + stored->node_count; }
 
     /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
     BlockRange* tables() noexcept
     {
-        return reinterpret_cast<BlockRange*>(waiting() + std::size_t{2} * stored->node_count);
+        return reinterpret_cast<BlockRange*>(counters + std::size_t{2} * stored->node_count);
     }
 
     const BlockLayout& layout(Extent extent) const noexcept
@@ -289,6 +291,24 @@ void set_layouts(GraphInstance* run, const GraphArguments& arguments)
     }
 }
 
+std::uint64_t scratch_bytes_of(const GraphInstance& run)
+{
+    return run.size_bytes({Space::scratch, 0, run.stored->scratch_blocks});
+}
+
+/// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
+void set_up(GraphInstance* run, const GraphTemplate& stored, const GraphArguments& arguments)
+{
+    run->stored = &stored;
+    set_layouts(run, arguments);
+    run->reduction = arguments.reduction;
+    run->remaining = stored.node_count;
+    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
+    run->spaces[static_cast<std::size_t>(Space::send)] = send;
+    run->spaces[static_cast<std::size_t>(Space::receive)] =
+        static_cast<std::byte*>(arguments.receive);
+}
+
 GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
                           const GraphArguments& arguments)
 {
@@ -306,17 +326,10 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
         return nullptr;
     }
     auto* run = new (place) GraphInstance;
-    run->stored = &stored;
+    run->counters = reinterpret_cast<std::uint32_t*>(run + 1);
     run->completion = completion;
-    set_layouts(run, arguments);
-    run->reduction = arguments.reduction;
-    run->remaining = stored.node_count;
-    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
-    run->spaces[static_cast<std::size_t>(Space::send)] = send;
-    run->spaces[static_cast<std::size_t>(Space::receive)] =
-        static_cast<std::byte*>(arguments.receive);
-    const std::uint64_t scratch_bytes = run->size_bytes({Space::scratch, 0, stored.scratch_blocks});
-    if (scratch_bytes != 0) {
+    set_up(run, stored, arguments);
+    if (const std::uint64_t scratch_bytes = scratch_bytes_of(*run); scratch_bytes != 0) {
         void* scratch = allocator.allocate(scratch_bytes);
         run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
         if (scratch == nullptr) {
@@ -376,6 +389,143 @@ void destroy_template(memory::Allocator& allocator, GraphTemplate* stored)
     allocator.free(stored);
 }
 
+namespace {
+
+void count_dependencies(GraphInstance* run)
+{
+    const GraphTemplate& stored = *run->stored;
+    for (std::uint32_t index = 0; index < stored.node_count; ++index) {
+        run->waiting()[index] = stored.dependencies[index];
+        if (stored.dependencies[index] == 0) {
+            run->ready()[run->ready_tail++] = index;
+        }
+    }
+}
+
+/// Sets a run in the heap going; the op that completes with it.
+Op* launch(Driver& driver, GraphInstance* run)
+{
+    Op* completion = run->completion;
+    driver.mark_open(completion);
+    run_ready(driver, run);
+    // Steps that ended while they were started have made others ready, and the caller's next look
+    // at this rank may be far away: another thread of the rank may sleep for both.
+    if (!driver.rank().fired.is_empty()) {
+        run_fired_nodes(driver);
+    }
+    return completion;
+}
+
+/// A run on its caller's stack.
+class QuickRun {
+  public:
+    /// Whether such a run may do: short messages, nothing that can fail or has to be written down.
+    static bool suits(Driver& driver, const GraphTemplate& stored, const GraphArguments& arguments)
+    {
+        const std::uint64_t block_bytes = arguments.count * arguments.element_bytes;
+        const std::uint32_t blocks = stored.blocks == Blocks::split ? 1 : stored.block_count;
+        return stored.node_count <= nodes_max && driver.tracer() == nullptr &&
+               arguments.reduction.user_op == 0 && arguments.listed[0].empty() &&
+               arguments.listed[1].empty() && arguments.listed[2].empty() &&
+               block_bytes * blocks <= driver.node().knobs.eager_limit &&
+               block_bytes * std::max(stored.scratch_blocks, 1U) <= scratch_bytes_max;
+    }
+
+    QuickRun(const GraphTemplate& stored, Scope& scope, const GraphArguments& arguments)
+    {
+        run_.counters = counters_;
+        run_.scope = &scope;
+        run_.sequence = arguments.sequence ? *arguments.sequence : scope.next_sequence++;
+        set_up(&run_, stored, arguments);
+        run_.spaces[static_cast<std::size_t>(Space::scratch)] = scratch_;
+        count_dependencies(&run_);
+    }
+
+    /// True: the run is over. False: it takes longer, or a message does not leave at once.
+    bool go(Driver& driver)
+    {
+        while (run_.remaining != 0) {
+            if (!start_all(driver) || !receive_first(driver)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /// Goes on in an instance in the heap.
+    void move_to(GraphInstance* run)
+    {
+        const GraphTemplate& stored = *run_.stored;
+        run->scope = run_.scope;
+        run->sequence = run_.sequence;
+        run->remaining = run_.remaining;
+        std::copy_n(run_.waiting(), stored.node_count, run->waiting());
+        std::uint32_t* const ready = run->ready();
+        std::uint32_t* end = std::copy_n(receives_, receive_count_, ready);
+        end = std::copy(run_.ready() + run_.ready_head, run_.ready() + run_.ready_tail, end);
+        run->ready_tail = static_cast<std::uint32_t>(end - ready);
+        if (const std::uint64_t bytes = scratch_bytes_of(*run); bytes != 0) {
+            std::memcpy(run->spaces[static_cast<std::size_t>(Space::scratch)], scratch_, bytes);
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t nodes_max = 32;
+    static constexpr std::size_t scratch_bytes_max = 8 * 1024;
+
+    /// Does what is ready and needs nobody; the receives among it are left for later.
+    bool start_all(Driver& driver)
+    {
+        while (run_.ready_head < run_.ready_tail) {
+            const std::uint32_t index = run_.ready()[run_.ready_head];
+            const GraphNode& node = run_.stored->nodes[index];
+            if (node.kind == NodeKind::receive) {
+                receives_[receive_count_++] = index;
+            } else if (node.kind == NodeKind::send && !send_at_once(driver, &run_, node)) {
+                return false;
+            } else {
+                if (node.kind == NodeKind::copy) {
+                    copy(driver, &run_, node);
+                } else if (node.kind == NodeKind::reduce) {
+                    reduce(driver, &run_, node);
+                }
+                complete_node(&run_, index);
+            }
+            ++run_.ready_head;
+        }
+        return true;
+    }
+
+    /// The oldest receive that is ready. False: its message is long in coming.
+    bool receive_first(Driver& driver)
+    {
+        if (receive_count_ == 0) {
+            return true;
+        }
+        const std::uint32_t index = receives_[0];
+        const GraphNode& node = run_.stored->nodes[index];
+        QuickReceive receive{.wanted = message_name(run_, node),
+                             .address = run_.address(node.target),
+                             .size_bytes = run_.size_bytes(node.target)};
+        const std::uint32_t sender = run_.scope->peer(node.peer);
+        if (!driver.node().messages.receive_at_once(driver, receive, sender)) {
+            return false;
+        }
+        std::copy(receives_ + 1, receives_ + receive_count_, receives_);
+        --receive_count_;
+        complete_node(&run_, index);
+        return true;
+    }
+
+    GraphInstance run_;
+    std::uint32_t counters_[std::size_t{2} * nodes_max];
+    std::uint32_t receives_[nodes_max];
+    std::uint32_t receive_count_ = 0;
+    alignas(platform::cache_line_bytes) std::byte scratch_[scratch_bytes_max];
+};
+
+}  // namespace
+
 Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments)
 {
@@ -385,21 +535,31 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
     }
     run->scope = &scope;
     run->sequence = arguments.sequence ? *arguments.sequence : scope.next_sequence++;
-    Op* completion = run->completion;
-    driver.mark_open(completion);
-    for (std::uint32_t index = 0; index < stored.node_count; ++index) {
-        run->waiting()[index] = stored.dependencies[index];
-        if (stored.dependencies[index] == 0) {
-            run->ready()[run->ready_tail++] = index;
+    count_dependencies(run);
+    return launch(driver, run);
+}
+
+StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+                       const GraphArguments& arguments)
+{
+    if (!QuickRun::suits(driver, stored, arguments)) {
+        return {.completion = start_graph(driver, stored, scope, arguments)};
+    }
+    QuickRun quick(stored, scope, arguments);
+    if (quick.go(driver)) {
+        return {.is_over = true};
+    }
+    GraphInstance* run = create_run(driver, stored, arguments);
+    for (Famine famine; run == nullptr; run = create_run(driver, stored, arguments)) {
+        // Peers have its messages, so it cannot be given up.
+        famine.endure(driver.rank().rank);
+        driver.progress();
+        if (quick.go(driver)) {
+            return {.is_over = true};
         }
     }
-    run_ready(driver, run);
-    // Steps that ended while they were started have made others ready, and the caller's next look
-    // at this rank may be far away: another thread of the rank may sleep for both.
-    if (!driver.rank().fired.is_empty()) {
-        run_fired_nodes(driver);
-    }
-    return completion;
+    quick.move_to(run);
+    return {.completion = launch(driver, run)};
 }
 
 bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, void* inout,

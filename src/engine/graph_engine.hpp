@@ -63,6 +63,17 @@ void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
 Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments);
 
+/// How a run began. Neither an op nor over: the heap is exhausted, and nothing was started.
+struct StartedGraph {
+    Op* completion = nullptr;
+    bool is_over = false;  ///< it has ended without an error, and there is no op
+};
+
+/// As start_graph(), for a caller who waits for the run: one of short messages is gone through
+/// without an instance in the heap as long as messages are there, or come, when they are wanted.
+StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+                       const GraphArguments& arguments);
+
 /// inout = in (op) inout on `count` elements; false: a user-defined operation cannot run. Requires,
 /// for a user-defined one, a thread of the rank that is inside MPI.
 bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, void* inout,

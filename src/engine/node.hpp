@@ -31,6 +31,8 @@ inline constexpr std::uint64_t no_message = ~std::uint64_t{0};
 struct MessageOperations {
     void (*start_send)(Driver&, Op*) = nullptr;
     void (*start_receive)(Driver&, Op*) = nullptr;
+    /// See protocol::receive_at_once.
+    bool (*receive_at_once)(Driver&, QuickReceive&, std::uint32_t sender) = nullptr;
     /// Turns an eager send whose frame still waits into an offer: its receiver takes no more eager
     /// messages now.
     void (*make_offer)(Driver&, Op*) = nullptr;

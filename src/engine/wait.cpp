@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "engine/copy_job.hpp"
+#include "engine/famine.hpp"
 #include "engine/observation.hpp"
 #include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
-#include "platform/fatal.hpp"
 
 namespace headway::engine {
 
@@ -267,29 +267,6 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
-/// How long a rank may lack memory for a step of a collective or for its way to a peer before the
-/// job ends with a sentence: other ranks free some in milliseconds, or never.
-class Famine {
-  public:
-    void endure(Driver& driver)
-    {
-        const std::int64_t now_ns = platform::monotonic_ns();
-        if (began_ns_ == 0) {
-            began_ns_ = now_ns;
-        }
-        if (now_ns - began_ns_ > patience_ns) {
-            platform::fatal(driver.rank().rank,
-                            "the node heap has had no room for the next step for 10 seconds; raise "
-                            "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
-        }
-        platform::yield_core();
-    }
-
-  private:
-    static constexpr std::int64_t patience_ns = 10'000'000'000;
-    std::int64_t began_ns_ = 0;
-};
-
 /// Sweeps until the condition holds (true) or the thread's patience is over.
 bool sweep(Driver& driver, Condition condition)
 {
@@ -334,7 +311,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         // What lacks memory goes on when somebody frees some, which rings nobody's bell:
         // the thread stays awake, giving its core away, until it could.
         if (driver.rank().stalled_graphs != nullptr || driver.rank().lacks_memory) {
-            famine.endure(driver);
+            famine.endure(driver.rank().rank);
             continue;
         }
         famine = Famine();

@@ -109,14 +109,15 @@ engine::Reduction reduction_of(const CollectiveCall& call)
     return reduction;
 }
 
-bool wait_and_free(Rank& rank, engine::Op* op)
+bool run_and_wait(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
-    if (op == nullptr) {
-        return false;
+    const engine::StartedGraph started = run_collective(rank, communicator, std::move(call));
+    if (started.completion == nullptr) {
+        return started.is_over;
     }
-    engine::wait_for(rank.driver(), op);
-    const bool is_done = op->error == engine::OpError::none;
-    rank.driver().destroy_op(op);
+    engine::wait_for(rank.driver(), started.completion);
+    const bool is_done = started.completion->error == engine::OpError::none;
+    rank.driver().destroy_op(started.completion);
     return is_done;
 }
 
@@ -132,26 +133,40 @@ CollectiveKeep& CollectiveCall::make_keep()
 
 namespace {
 
+/// The graph of what a call describes, and what of it outlives the calls that start it.
+struct Prepared {
+    engine::GraphTemplate* stored = nullptr;  ///< null: the node heap is exhausted
+    engine::GraphArguments arguments;
+    std::vector<engine::BlockRange> scratch;  ///< named by the arguments
+};
+
+/// `call` must outlive what is made of it.
+Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& call,
+                 std::optional<std::uint32_t> sequence)
+{
+    const engine::Scope& scope = communicator.joint_scope();
+    const Algorithm algorithm = choose_algorithm(scope.size, call);
+    Prepared made;
+    made.stored = find_or_build(rank, communicator, algorithm, call);
+    made.scratch = scratch_blocks(algorithm, scope.rank, call);
+    made.arguments = {.send = call.send,
+                      .receive = call.receive,
+                      .count = call.count,
+                      .element_bytes = call.element_bytes,
+                      .reduction = reduction_of(call),
+                      .listed = {call.send_blocks, call.receive_blocks, made.scratch},
+                      .sequence = sequence};
+    return made;
+}
+
 /// Starts what `call` describes, which must outlive the run as far as it is kept.
 engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call,
                   std::optional<std::uint32_t> sequence)
 {
-    engine::Scope& scope = communicator.joint_scope();
-    const Algorithm algorithm = choose_algorithm(scope.size, call);
-    engine::GraphTemplate* stored = find_or_build(rank, communicator, algorithm, call);
-    if (stored == nullptr) {
-        return nullptr;
-    }
-    const std::vector<engine::BlockRange> scratch = scratch_blocks(algorithm, scope.rank, call);
-    const engine::GraphArguments arguments{
-        .send = call.send,
-        .receive = call.receive,
-        .count = call.count,
-        .element_bytes = call.element_bytes,
-        .reduction = reduction_of(call),
-        .listed = {call.send_blocks, call.receive_blocks, scratch},
-        .sequence = sequence};
-    return engine::start_graph(rank.driver(), *stored, scope, arguments);
+    const Prepared made = prepare(rank, communicator, call, sequence);
+    return made.stored != nullptr ? engine::start_graph(rank.driver(), *made.stored,
+                                                        communicator.joint_scope(), made.arguments)
+                                  : nullptr;
 }
 
 /// Kept with a run of a persistent collective, whose buffers are the request's.
@@ -209,6 +224,18 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveC
     return op;
 }
 
+engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
+{
+    if (call.keep != nullptr) {
+        return {.completion = start_collective(rank, communicator, std::move(call))};
+    }
+    const Prepared made = prepare(rank, communicator, call, std::nullopt);
+    return made.stored != nullptr
+               ? engine::run_graph(rank.driver(), *made.stored, communicator.joint_scope(),
+                                   made.arguments)
+               : engine::StartedGraph{};
+}
+
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
     return make_persistent(rank, new RepeatedCollective(rank, communicator, std::move(call)));
@@ -235,7 +262,7 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
     call.receive = bytes;
     call.count = size;
     call.root = root;
-    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
+    return run_and_wait(rank, communicator, std::move(call));
 }
 
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
@@ -246,7 +273,7 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.send = own;
     call.receive = all;
     call.count = size;
-    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
+    return run_and_wait(rank, communicator, std::move(call));
 }
 
 bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, void* all,
@@ -262,7 +289,7 @@ bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, vo
         call.receive_blocks.push_back({offset, size});
         offset += static_cast<std::int64_t>(size);
     }
-    return wait_and_free(rank, start_collective(rank, communicator, std::move(call)));
+    return run_and_wait(rank, communicator, std::move(call));
 }
 
 bool run_user_reduction(engine::Driver& /*driver*/, std::uint64_t user_op, const void* in,

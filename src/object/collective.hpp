@@ -42,6 +42,9 @@ struct CollectiveCall {
 /// exhausted and nothing was started.
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
 
+/// As start_collective(), for a caller who waits for it: it may be over at once, without an op.
+engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call);
+
 /// A persistent request for it, which takes its place in the order of collectives now.
 /// MPI_REQUEST_NULL: the node heap or the handle table is exhausted.
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call);

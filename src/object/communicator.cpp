@@ -167,15 +167,21 @@ void Communicator::free_handle()
     drop_reference();
 }
 
-engine::GraphTemplate* Communicator::find_graph(std::uint64_t key) const
+engine::GraphTemplate* Communicator::find_graph(std::uint64_t key)
 {
-    const auto found = graphs_.find(key);
-    return found != graphs_.end() ? found->second : nullptr;
+    if (key != recent_key_ || recent_graph_ == nullptr) {
+        const auto found = graphs_.find(key);
+        recent_key_ = key;
+        recent_graph_ = found != graphs_.end() ? found->second : nullptr;
+    }
+    return recent_graph_;
 }
 
 void Communicator::remember_graph(std::uint64_t key, engine::GraphTemplate* stored)
 {
     graphs_.emplace(key, stored);
+    recent_key_ = key;
+    recent_graph_ = stored;
 }
 
 }  // namespace headway::object

@@ -131,7 +131,7 @@ class Communicator {
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
 
     /// The stored graph under `key`, or null; the communicator owns what is remembered.
-    engine::GraphTemplate* find_graph(std::uint64_t key) const;
+    engine::GraphTemplate* find_graph(std::uint64_t key);
     void remember_graph(std::uint64_t key, engine::GraphTemplate* stored);
 
   private:
@@ -155,6 +155,9 @@ class Communicator {
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
+    // The last one that was asked for.
+    std::uint64_t recent_key_ = 0;
+    engine::GraphTemplate* recent_graph_ = nullptr;
 };
 
 }  // namespace headway::object

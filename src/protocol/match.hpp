@@ -26,10 +26,20 @@ inline constexpr std::int32_t any_tag = -2;
 
 using engine::Unexpected;
 
-/// Names of one context. `wanted` may hold wildcards, `message` not. Not for collective steps.
+/// Contexts of collective steps, whose messages have numbers and whose receives no wildcards.
+inline bool is_collective(std::uint32_t context) noexcept
+{
+    return (context & 1U) != 0;
+}
+
+/// Names of one context. `wanted` may hold wildcards, `message` not.
 inline bool fits(const transport::FrameHeader& wanted,
                  const transport::FrameHeader& message) noexcept
 {
+    if (is_collective(wanted.context)) {
+        return wanted.source == message.source && wanted.tag == message.tag &&
+               wanted.sequence == message.sequence;
+    }
     return (wanted.source == any_source || wanted.source == message.source) &&
            (wanted.tag == any_tag || wanted.tag == message.tag);
 }

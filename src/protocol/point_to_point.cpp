@@ -126,6 +126,9 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         if (lane != nullptr) {
             copy_early(receive, context, *lane);
         }
+        if (driver.lock().is_wanted()) {
+            break;  // another thread of the rank: the wait of an op lets it in
+        }
     }
     driver.expect(nullptr);
 }
@@ -265,6 +268,7 @@ void register_protocols(engine::Node& node)
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
+    node.messages.receive_at_once = &receive_at_once;
     node.messages.make_offer = &make_offer;
     node.messages.post_answer = &post_answer;
     node.messages.bytes_named = &bytes_named;

@@ -4,6 +4,7 @@
 // the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -345,6 +346,95 @@ TEST(GraphEngine, ARunThatLacksMemoryGoesOnWhenThereIsSome)
     EXPECT_EQ(node.driver(1).rank().stalled_graphs, nullptr);
     EXPECT_EQ(got, given);
     node.driver(1).destroy_op(receiving);
+}
+
+/// An allreduce in which rank r gives r + i, as ranks run it that come one after the other.
+class RunGraph : public testing::Test {
+  protected:
+    static constexpr std::size_t count = 100;
+
+    explicit RunGraph(std::uint32_t ranks = 5)
+        : node(ranks), got(ranks, std::vector<std::int64_t>(count)), sent(ranks)
+    {
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            for (std::size_t i = 0; i < count; ++i) {
+                sent[rank].push_back(static_cast<std::int64_t>(rank + i));
+            }
+            templates.push_back(
+                store_graph(node.driver(rank).allocator(),
+                            build(Algorithm::allreduce_recursive_doubling,
+                                  {rank, ranks, false}, 0)));
+        }
+    }
+
+    StartedGraph run(std::uint32_t rank)
+    {
+        return run_graph(node.driver(rank), *templates[rank], node.world(rank),
+                         vector_of(sent[rank], got[rank]));
+    }
+
+    void expect_sums()
+    {
+        const auto size = static_cast<std::int64_t>(node.size());
+        for (const std::vector<std::int64_t>& result : got) {
+            for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(result[i], size * (size - 1) / 2 + size * static_cast<std::int64_t>(i));
+            }
+        }
+    }
+
+    InProcessNode node;
+    std::vector<std::vector<std::int64_t>> got;
+    std::vector<std::vector<std::int64_t>> sent;
+    std::vector<GraphTemplate*> templates;
+};
+
+class RunGraphOfTwo : public RunGraph {
+  protected:
+    RunGraphOfTwo() : RunGraph(2) {}
+};
+
+TEST_F(RunGraphOfTwo, WhoFindsItsMessagesIsOverWithoutMemory)
+{
+    (void)run(0);
+    (void)run(1);  // makes what the ranks keep for each other
+    node.settle();
+    const StartedGraph first = run(0);
+    ASSERT_NE(first.completion, nullptr) << "nobody has sent it anything";
+    EXPECT_FALSE(first.is_over);
+    const std::uint64_t before = node.driver(1).allocator().slab_bytes_in_use();
+    const StartedGraph second = run(1);
+    EXPECT_TRUE(second.is_over);
+    EXPECT_EQ(second.completion, nullptr);
+    EXPECT_EQ(node.driver(1).allocator().slab_bytes_in_use(), before);
+    node.settle();
+    EXPECT_TRUE(first.completion->word.is_complete());
+    EXPECT_EQ(first.completion->error, OpError::none);
+    expect_sums();
+}
+
+TEST_F(RunGraph, GoesOnInTheHeapWhereverItHadToStop)
+{
+    std::vector<std::uint32_t> order{0, 1, 2, 3, 4};
+    do {
+        for (std::vector<std::int64_t>& result : got) {
+            std::ranges::fill(result, -1);
+        }
+        std::vector<Op*> ops;
+        for (const std::uint32_t rank : order) {
+            const StartedGraph started = run(rank);
+            ASSERT_NE(started.completion != nullptr, started.is_over);
+            if (started.completion != nullptr) {
+                ops.push_back(started.completion);
+            }
+        }
+        node.settle();
+        for (const Op* op : ops) {
+            ASSERT_TRUE(op->word.is_complete());
+            ASSERT_EQ(op->error, OpError::none);
+        }
+        expect_sums();
+    } while (std::ranges::next_permutation(order).found);
 }
 
 }  // namespace
