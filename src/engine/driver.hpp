@@ -102,7 +102,16 @@ class Driver {
     bool try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
                         const void* address, std::uint64_t size_bytes)
     {
-        return size_bytes <= node_.knobs.eager_limit && node_.rank_state(peer).takes_eager() &&
+        return size_bytes <= node_.knobs.eager_limit &&
+               try_post_whole(peer, header, address, size_bytes);
+    }
+
+    /// Likewise, a message as long as a frame may be, whatever the limit. Requires, above the
+    /// limit: a plain job, and a thread of the rank.
+    bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
+                        const void* address, std::uint64_t size_bytes)
+    {
+        return node_.rank_state(peer).takes_eager() &&
                rank_.peers[peer].waiting.is_empty() &&
                post_bytes(peer, header, address, size_bytes) == base::Status::done;
     }

@@ -191,7 +191,7 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
 }
 
 /// Short messages leave without an op. False: the node needs one.
-bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
+bool send_short(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     return driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
                                  run->address(node.source), run->size_bytes(node.source));
@@ -201,7 +201,7 @@ bool send_at_once(Driver& driver, GraphInstance* run, const GraphNode& node)
 bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
-    if (node.kind == NodeKind::send && send_at_once(driver, run, node)) {
+    if (node.kind == NodeKind::send && send_short(driver, run, node)) {
         complete_node(run, index);
         return true;
     }
@@ -427,18 +427,37 @@ class QuickRun {
         return stored.node_count <= nodes_max && driver.tracer() == nullptr &&
                arguments.reduction.user_op == 0 && arguments.listed[0].empty() &&
                arguments.listed[1].empty() && arguments.listed[2].empty() &&
-               block_bytes * blocks <= driver.node().knobs.eager_limit &&
-               block_bytes * std::max(stored.scratch_blocks, 1U) <= scratch_bytes_max;
+               block_bytes * blocks <= message_bytes_max(driver);
     }
 
-    QuickRun(const GraphTemplate& stored, Scope& scope, const GraphArguments& arguments)
+    QuickRun(Driver& driver, const GraphTemplate& stored, const GraphArguments& arguments)
+        : allocator_(driver.allocator())
     {
         run_.counters = counters_;
+        set_up(&run_, stored, arguments);
+        std::byte* scratch = scratch_;
+        if (const std::uint64_t bytes = scratch_bytes_of(run_); bytes > sizeof scratch_) {
+            scratch_in_heap_ = allocator_.allocate(bytes);
+            scratch = static_cast<std::byte*>(scratch_in_heap_);
+        }
+        run_.spaces[static_cast<std::size_t>(Space::scratch)] = scratch;
+        count_dependencies(&run_);
+    }
+    ~QuickRun() { allocator_.free(scratch_in_heap_); }
+    QuickRun(const QuickRun&) = delete;
+    QuickRun& operator=(const QuickRun&) = delete;
+
+    /// False: the heap is exhausted, and nothing happened.
+    bool can_begin() const noexcept
+    {
+        return run_.spaces[static_cast<std::size_t>(Space::scratch)] != nullptr;
+    }
+
+    /// Takes its place among the collectives of the scope.
+    void begin(Scope& scope, const GraphArguments& arguments)
+    {
         run_.scope = &scope;
         run_.sequence = arguments.sequence ? *arguments.sequence : scope.next_sequence++;
-        set_up(&run_, stored, arguments);
-        run_.spaces[static_cast<std::size_t>(Space::scratch)] = scratch_;
-        count_dependencies(&run_);
     }
 
     /// True: the run is over. False: it takes longer, or a message does not leave at once.
@@ -465,13 +484,33 @@ class QuickRun {
         end = std::copy(run_.ready() + run_.ready_head, run_.ready() + run_.ready_tail, end);
         run->ready_tail = static_cast<std::uint32_t>(end - ready);
         if (const std::uint64_t bytes = scratch_bytes_of(*run); bytes != 0) {
-            std::memcpy(run->spaces[static_cast<std::size_t>(Space::scratch)], scratch_, bytes);
+            std::memcpy(run->spaces[static_cast<std::size_t>(Space::scratch)],
+                        run_.spaces[static_cast<std::size_t>(Space::scratch)], bytes);
         }
     }
 
   private:
     static constexpr std::uint32_t nodes_max = 32;
-    static constexpr std::size_t scratch_bytes_max = 8 * 1024;
+    static constexpr std::size_t stack_scratch_bytes = 4 * 1024;
+
+    /// Where both ranks of a message are in the same call, with a core each, it is cheaper not to
+    /// offer it first, up to the size from which on staged pieces catch up.
+    static std::uint64_t message_bytes_max(Driver& driver)
+    {
+        constexpr std::uint64_t eager_in_calls = 64 * 1024;
+        const Node& node = driver.node();
+        return node.is_plain && !node.is_oversubscribed && node.knobs.eager_limit != 0
+                   ? std::max(node.knobs.eager_limit, eager_in_calls)
+                   : node.knobs.eager_limit;
+    }
+
+    bool send_at_once(Driver& driver, const GraphNode& node)
+    {
+        const std::uint64_t bytes = run_.size_bytes(node.source);
+        return bytes <= message_bytes_max(driver) &&
+               driver.try_post_whole(run_.scope->peer(node.peer), message_name(run_, node),
+                                     run_.address(node.source), bytes);
+    }
 
     /// Does what is ready and needs nobody; the receives among it are left for later.
     bool start_all(Driver& driver)
@@ -481,7 +520,7 @@ class QuickRun {
             const GraphNode& node = run_.stored->nodes[index];
             if (node.kind == NodeKind::receive) {
                 receives_[receive_count_++] = index;
-            } else if (node.kind == NodeKind::send && !send_at_once(driver, &run_, node)) {
+            } else if (node.kind == NodeKind::send && !send_at_once(driver, node)) {
                 return false;
             } else {
                 if (node.kind == NodeKind::copy) {
@@ -517,11 +556,13 @@ class QuickRun {
         return true;
     }
 
+    memory::Allocator& allocator_;
+    void* scratch_in_heap_ = nullptr;
     GraphInstance run_;
     std::uint32_t counters_[std::size_t{2} * nodes_max];
     std::uint32_t receives_[nodes_max];
     std::uint32_t receive_count_ = 0;
-    alignas(platform::cache_line_bytes) std::byte scratch_[scratch_bytes_max];
+    alignas(platform::cache_line_bytes) std::byte scratch_[stack_scratch_bytes];
 };
 
 }  // namespace
@@ -545,7 +586,11 @@ StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope
     if (!QuickRun::suits(driver, stored, arguments)) {
         return {.completion = start_graph(driver, stored, scope, arguments)};
     }
-    QuickRun quick(stored, scope, arguments);
+    QuickRun quick(driver, stored, arguments);
+    if (!quick.can_begin()) {
+        return {};
+    }
+    quick.begin(scope, arguments);
     if (quick.go(driver)) {
         return {.is_over = true};
     }
