@@ -193,8 +193,7 @@ namespace {
 int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
 {
     object::Rank& rank = rank_of(call);
-    const engine::StartedGraph started =
-        object::run_collective(rank, comm, std::move(collective));
+    const engine::StartedGraph started = object::run_collective(rank, comm, std::move(collective));
     if (started.is_over) [[likely]] {
         return MPI_SUCCESS;
     }

@@ -68,34 +68,46 @@ std::uint64_t external_bytes(const Signature& signature, ExternalFormOf form_of)
     return bytes;
 }
 
-void to_external(const Signature& signature, std::uint64_t count, ExternalFormOf form_of,
-                 const std::byte* packed, std::byte* external)
+namespace {
+
+/// Walks through `count` elements in both forms: use(form, native offset, external offset) for each
+/// number.
+template <typename Use>
+void for_each_number(const Signature& signature, std::uint64_t count, ExternalFormOf form_of,
+                     Use&& use)
 {
+    std::uint64_t native = 0;
+    std::uint64_t external = 0;
     for (std::uint64_t element = 0; element < count; ++element) {
         signature.for_each_run([&](BasicType basic, std::uint64_t repeat) {
             const ExternalForm form = form_of(basic);
             for (std::uint64_t i = 0; i < repeat * form.parts; ++i) {
-                write_number(form, packed, external);
-                packed += form.native_bytes;
+                use(form, native, external);
+                native += form.native_bytes;
                 external += form.external_bytes;
             }
         });
     }
 }
 
+}  // namespace
+
+void to_external(const Signature& signature, std::uint64_t count, ExternalFormOf form_of,
+                 const std::byte* packed, std::byte* external)
+{
+    for_each_number(signature, count, form_of,
+                    [&](const ExternalForm& form, std::uint64_t native, std::uint64_t at) {
+                        write_number(form, packed + native, external + at);
+                    });
+}
+
 void from_external(const Signature& signature, std::uint64_t count, ExternalFormOf form_of,
                    const std::byte* external, std::byte* packed)
 {
-    for (std::uint64_t element = 0; element < count; ++element) {
-        signature.for_each_run([&](BasicType basic, std::uint64_t repeat) {
-            const ExternalForm form = form_of(basic);
-            for (std::uint64_t i = 0; i < repeat * form.parts; ++i) {
-                read_number(form, external, packed);
-                external += form.external_bytes;
-                packed += form.native_bytes;
-            }
-        });
-    }
+    for_each_number(signature, count, form_of,
+                    [&](const ExternalForm& form, std::uint64_t native, std::uint64_t at) {
+                        read_number(form, external + at, packed + native);
+                    });
 }
 
 }  // namespace headway::data

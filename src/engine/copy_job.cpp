@@ -33,8 +33,8 @@ bool is_away(const RankState& rank)
 /// could work for it a rank keeps its word while it computes, which says nothing then.
 bool is_inside(const Node& node, const RankState& rank)
 {
-    return !is_away(rank) || (node.knobs.progress != config::ProgressChoice::none &&
-                              rank.ownership.is_owned());
+    return !is_away(rank) ||
+           (node.knobs.progress != config::ProgressChoice::none && rank.ownership.is_owned());
 }
 
 /// Whether this process can copy at all: both ends must be in reach. Whose bytes are in neither

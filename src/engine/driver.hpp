@@ -111,8 +111,7 @@ class Driver {
     bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
                         const void* address, std::uint64_t size_bytes)
     {
-        return node_.rank_state(peer).takes_eager() &&
-               rank_.peers[peer].waiting.is_empty() &&
+        return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
                post_bytes(peer, header, address, size_bytes) == base::Status::done;
     }
 

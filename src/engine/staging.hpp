@@ -2,11 +2,11 @@
 //
 // Slots in the node heap through which a rank passes pieces of its long messages to receivers in
 // other processes: it copies in while they copy out. A call into the system for the same piece
-// costs two to four times as much, as long as both have nothing else to do.
+// costs more, as long as both have nothing else to do (docs/design/013).
 //
 // The slots are filled in turn, however soon they are empty again: a slot that both cores' own
 // caches still hold is a slow one, as each line must be taken from its last reader. After a round
-// that no such cache holds, the lines wait in the shared one (`bench_lane` in bench/ shows it).
+// that no such cache holds, the lines wait in the shared one (`bench_lane` shows it).
 #pragma once
 
 #include <algorithm>

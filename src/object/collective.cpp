@@ -230,10 +230,9 @@ engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, Coll
         return {.completion = start_collective(rank, communicator, std::move(call))};
     }
     const Prepared made = prepare(rank, communicator, call, std::nullopt);
-    return made.stored != nullptr
-               ? engine::run_graph(rank.driver(), *made.stored, communicator.joint_scope(),
-                                   made.arguments)
-               : engine::StartedGraph{};
+    return made.stored != nullptr ? engine::run_graph(rank.driver(), *made.stored,
+                                                      communicator.joint_scope(), made.arguments)
+                                  : engine::StartedGraph{};
 }
 
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)

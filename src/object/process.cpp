@@ -24,9 +24,11 @@ constexpr std::string_view heap_key = "headway-heap";
 constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
 constexpr unsigned call_order_root = 1;
+/// Of the ranks of a process, the low half of `starts_` counts those that have started, the high
+/// half those that never will.
+constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
 /// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
 /// launchers that do not look.
-constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
 constexpr std::int64_t patience_ns = 120'000'000'000;
 
 void add_own_cpus(engine::Directory& directory)

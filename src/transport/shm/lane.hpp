@@ -4,9 +4,8 @@
 // carries headers and short payloads; longer payloads lie in a byte ring beside it.
 //
 // A payload of several KiB is written in steps, and the state of the cell says how many are done,
-// so that a receiver who wants this very frame copies while the sender writes (4 KiB through a bare
-// ring: 0.40 us one way instead of 0.62). Nobody waits for a writer: a frame that is not whole is
-// not there.
+// so that a receiver who wants this very frame copies while the sender writes. Nobody waits for a
+// writer: a frame that is not whole is not there.
 //
 // Picture of a cell's 60 bytes (after its state word):
 //   FrameHeader 16 | payload_bytes 4 | 40 bytes: the payload, or Beside: where in the byte ring
@@ -29,10 +28,11 @@ namespace headway::transport::shm {
 inline constexpr std::size_t lane_cells = 64;
 
 /// Byte rings. A ring that both sides' caches hold is a slow one: each line written must first be
-/// taken from its last reader. Beyond a mebibyte the lines have left for a shared cache meanwhile
-/// (4 KiB one way: 0.50 us through 1 MiB, 0.80 us through 64 KiB). Untouched pages cost nothing.
+/// taken from its last reader. Beyond two mebibytes the lines have left for a shared cache
+/// meanwhile
+/// (`bench_lane` shows both). Untouched pages cost nothing.
 inline constexpr std::size_t lane_ring_bytes_min = 128 * 1024;
-inline constexpr std::size_t lane_ring_bytes_max = 1024 * 1024;
+inline constexpr std::size_t lane_ring_bytes_max = 2048 * 1024;
 
 /// Longest payload of a frame.
 inline constexpr std::size_t lane_frame_bytes_max = lane_ring_bytes_min / 4;

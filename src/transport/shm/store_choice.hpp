@@ -2,13 +2,12 @@
 //
 // Whether the sender of a lane writes long payloads through its caches or past them.
 //
-// Where both cores share a cache, plain stores win (4 KiB one way: 0.40 us, streaming 0.77 us).
-// Where they do not, each line must first be taken from the far core that read it last, and
-// streaming wins (2.4 us against 1.0 us; 16 KiB 8.2 us against 2.1 us). Which of the two it is
-// depends on where the ranks run now, so the sender measures what its stores cost it. Streaming
-// also costs the receiver, who reads from memory then, so it is taken where plain stores cost the
-// sender several times as much: 0.7 to 2.2 times were seen with a shared cache (twice where
-// streaming emptied it just before), 3.6 to 4.3 without.
+// Where both cores share a cache, plain stores win. Where they do not, each line must first be
+// taken from the far core that read it last, and streaming wins (`bench_lane` measures both). Which
+// of the two it is depends on where the ranks run now, so the sender measures what its stores cost
+// it. Streaming also costs the receiver, who reads from memory then, so it is taken where plain
+// stores cost the sender several times as much: up to twice as much was seen with a shared
+// cache, 3.6 to 4.3 times without.
 #pragma once
 
 #include <cstdint>

@@ -360,10 +360,9 @@ class RunGraph : public testing::Test {
             for (std::size_t i = 0; i < count; ++i) {
                 sent[rank].push_back(static_cast<std::int64_t>(rank + i));
             }
-            templates.push_back(
-                store_graph(node.driver(rank).allocator(),
-                            build(Algorithm::allreduce_recursive_doubling,
-                                  {rank, ranks, false}, 0)));
+            templates.push_back(store_graph(
+                node.driver(rank).allocator(),
+                build(Algorithm::allreduce_recursive_doubling, {rank, ranks, false}, 0)));
         }
     }
 

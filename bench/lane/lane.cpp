@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One-way time of a payload between two pinned processes through a bare ring, by how many bytes the
+// ring comes round after, by the bytes written before the next cell says so, and by plain or
+// streaming stores. No protocol, no matching: what remains is cache lines that change cores.
+//
+//   bench_lane [CORE CORE]
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <vector>
+
+#include "platform/cpu.hpp"
+#include "platform/streaming_copy.hpp"
+#include "sync/spsc_cells.hpp"
+
+namespace headway {
+namespace {
+
+constexpr std::size_t round_bytes_max = std::size_t{4} << 20;
+constexpr int repeats = 7;
+
+struct Way {
+    sync::SpscCells<64> cells;
+    alignas(4096) std::byte bytes[round_bytes_max];
+};
+
+struct Shared {
+    Way ways[2];  ///< by sender
+};
+
+struct Case {
+    std::size_t payload;
+    std::size_t round;
+    std::size_t step;
+    bool streams;
+};
+
+/// One of the two processes.
+class Side {
+  public:
+    Side(Shared& shared, int number)
+        : out_(shared.ways[number]), in_(shared.ways[1 - number]), buffer_(round_bytes_max)
+    {
+        std::memset(buffer_.data(), number + 1, buffer_.size());
+    }
+
+    void send(const Case& shape)
+    {
+        for (std::size_t at = 0; at < shape.payload; at += shape.step) {
+            sync::Cell* cell = out_.cells.reserve();
+            while (cell == nullptr) {
+                cell = out_.cells.reserve();
+            }
+            std::byte* const place = out_.bytes + sent_ % shape.round;
+            if (shape.streams) {
+                platform::copy_streaming(place, buffer_.data() + at, shape.step);
+            } else {
+                std::memcpy(place, buffer_.data() + at, shape.step);
+            }
+            out_.cells.publish(cell, 1);
+            sent_ += shape.step;
+        }
+    }
+
+    void receive(const Case& shape)
+    {
+        for (std::size_t at = 0; at < shape.payload; at += shape.step) {
+            while (in_.cells.peek() == nullptr) {
+            }
+            std::memcpy(buffer_.data() + at, in_.bytes + received_ % shape.round, shape.step);
+            in_.cells.consume();
+            received_ += shape.step;
+        }
+    }
+
+  private:
+    Way& out_;
+    Way& in_;
+    std::vector<std::byte> buffer_;
+    std::size_t sent_ = 0;
+    std::size_t received_ = 0;
+};
+
+/// The least of several means, in us.
+double ping_pong(Side& side, bool is_first, const Case& shape)
+{
+    const int exchanges = static_cast<int>(
+        std::clamp<std::size_t>((std::size_t{16} << 20) / shape.payload, 40, 2000));
+    double best = std::numeric_limits<double>::max();
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        const std::int64_t begin = platform::monotonic_ns();
+        for (int i = 0; i < exchanges; ++i) {
+            if (is_first) {
+                side.send(shape);
+                side.receive(shape);
+            } else {
+                side.receive(shape);
+                side.send(shape);
+            }
+        }
+        const auto taken_ns = static_cast<double>(platform::monotonic_ns() - begin);
+        best = std::min(best, taken_ns / exchanges / 2 / 1000);
+    }
+    return best;
+}
+
+void measure_all(Side& side, bool is_first)
+{
+    for (const std::size_t payload : {4096UL, 16384UL, 65536UL, 1048576UL}) {
+        for (const std::size_t round : {65536UL, 262144UL, 1048576UL, 2097152UL, 4194304UL}) {
+            for (const std::size_t step : {1024UL, 4096UL, 16384UL}) {
+                for (const bool streams : {false, true}) {
+                    const Case shape{payload, round, step, streams};
+                    if (step > payload || step > round / 4) {
+                        continue;
+                    }
+                    const double us = ping_pong(side, is_first, shape);
+                    if (is_first) {
+                        std::printf("%8zu B  round %7zu  step %5zu  %-9s  %8.3f us\n", payload,
+                                    round, step, streams ? "streaming" : "plain", us);
+                    }
+                }
+            }
+        }
+    }
+}
+
+int run(int first_core, int second_core)
+{
+    void* const memory =
+        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        std::perror("bench_lane: mmap");
+        return EXIT_FAILURE;
+    }
+    auto* const shared = new (memory) Shared;
+    const pid_t second = ::fork();
+    if (second < 0) {
+        std::perror("bench_lane: fork");
+        return EXIT_FAILURE;
+    }
+    const bool is_first = second != 0;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(is_first ? first_core : second_core, &cores);
+    if (::sched_setaffinity(0, sizeof cores, &cores) != 0) {
+        std::perror("bench_lane: no such core");
+        if (is_first) {
+            ::_exit(EXIT_FAILURE);
+        }
+    }
+    Side side(*shared, is_first ? 0 : 1);
+    measure_all(side, is_first);
+    if (is_first) {
+        ::waitpid(second, nullptr, 0);
+    }
+    return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace headway
+
+int main(int argc, char** argv)
+{
+    const bool has_cores = argc == 3;
+    return headway::run(has_cores ? std::atoi(argv[1]) : 0, has_cores ? std::atoi(argv[2]) : 1);
+}
