@@ -23,6 +23,7 @@ RESOLVED = {
     "comm_or_null": "object::Communicator",
     "group": "object::Group",
     "errhandler": "object::ErrorHandler",
+    "session": "object::Session",
 }
 AMOUNTS = {"count", "number", "displacement"}
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
@@ -383,7 +384,15 @@ bool Process::has_started() const noexcept
 bool Process::note_finalized() noexcept
 {
     // (3) acq_rel, pairs with itself: the last one finds what the others have left.
-    return finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
+    const bool is_last =
+        finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
+    return is_last && !std::exchange(has_left_, true);
+}
+
+void Process::note_return() noexcept
+{
+    // Relaxed: the ranks that end order themselves.
+    finalized_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Process::abort_job(int code, std::string_view sentence) noexcept
