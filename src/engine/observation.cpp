@@ -143,6 +143,23 @@ void record_delivered(observe::Tracer& tracer, const Op& receive)
     tracer.record(event);
 }
 
+void record_kept(Driver& driver, const transport::FrameHeader& header, std::uint64_t message_bytes)
+{
+    add(driver.rank().counters.messages_kept, 1);
+    observe::Record event = message_event(observe::EventKind::kept, header, message_bytes);
+    event.rank = driver.rank().rank;
+    driver.tracer()->tell(event);
+}
+
+void record_matched_late(Driver& driver, const transport::FrameHeader& header,
+                         std::uint64_t message_bytes)
+{
+    add(driver.rank().counters.messages_matched_late, 1);
+    observe::Record event = message_event(observe::EventKind::matched_late, header, message_bytes);
+    event.rank = driver.rank().rank;
+    driver.tracer()->tell(event);
+}
+
 void record_sleep(Driver& driver, std::int64_t begin_ns)
 {
     if (driver.tracer() == nullptr) {
@@ -152,6 +169,11 @@ void record_sleep(Driver& driver, std::int64_t begin_ns)
     const std::int64_t length_ns =
         observe::span_end(driver.tracer(), observe::SpanKind::sleep, rank, rank, begin_ns);
     add(driver.rank().counters.sleep_ns, static_cast<std::uint64_t>(length_ns));
+}
+
+void start_observing(Driver& driver, observe::Tracer& tracer)
+{
+    driver.start_recording(tracer);
 }
 
 void stop_observing(Driver& driver)

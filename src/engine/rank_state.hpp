@@ -53,7 +53,9 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_sent{0};
     std::atomic<std::uint64_t> messages_received{0};
     std::atomic<std::uint64_t> bytes_received{0};
-    std::atomic<std::uint64_t> threads_unobserved{0};  ///< threads for which there was no ring
+    std::atomic<std::uint64_t> messages_kept{0};          ///< arrived before their receive
+    std::atomic<std::uint64_t> messages_matched_late{0};  ///< of those, taken by a receive
+    std::atomic<std::uint64_t> threads_unobserved{0};     ///< threads for which there was no ring
 };
 
 struct RankState {

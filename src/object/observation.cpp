@@ -10,6 +10,7 @@
 #include "engine/wait.hpp"
 #include "object/collective.hpp"
 #include "object/observed_call.hpp"
+#include "object/tool.hpp"
 #include "object/version.hpp"
 #include "observe/trace_file.hpp"
 #include "platform/process.hpp"
@@ -148,6 +149,9 @@ void begin_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t 
 void end_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns) noexcept
 {
     engine::end_call(as_rank(rank).driver(), function, begin_ns);
+    if (rank.tracer != nullptr) {
+        deliver_tool_events(rank);
+    }
 }
 
 bool prepare_trace(const config::Knobs& knobs)
@@ -170,6 +174,9 @@ void finish_observation(Rank& rank)
     }
     engine::stop_observing(rank.driver());
     rank.tracer = nullptr;
+    if (!rank.process().node().directory.is_observed) {
+        return;  // its own tools observed this rank, nobody the others
+    }
     // Without MPI_COMM_WORLD nobody says when all have come to their end.
     const bool is_whole = rank.world == nullptr || meet_others(rank);
     if (rank.world_rank != 0) {

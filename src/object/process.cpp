@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "object/any_time.hpp"
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
 #include "object/observation.hpp"
@@ -71,7 +72,9 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     if (!knobs) {
         return base::Failure{knobs.sentence()};
     }
-    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
+    config::Knobs settings = knobs.value();
+    apply_tool_settings(settings);
+    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, settings));
     if (process_handles() == nullptr) {
         return base::Failure{
             "cannot reserve 1 GiB of addresses for handles; raise the limit on "

@@ -2,9 +2,12 @@
 #include "object/rank.hpp"
 
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <utility>
 
+#include "engine/observation.hpp"
 #include "object/buffer.hpp"
 #include "object/memory_kinds.hpp"
 #include "object/process.hpp"
@@ -114,6 +117,10 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
     door_.open(*driver_);
     phase = Phase::running;
     describe_environment();
+    const std::lock_guard guard(any_time_->mutex);
+    if (any_time_->tools.wants_observation) {
+        observe_for_tools();
+    }
     return base::Done{};
 }
 
@@ -130,6 +137,26 @@ base::Outcome Rank::open(engine::Node& node, int thread_level)
     describe_environment();
     world_phase_ = Phase::running;
     return make_predefined();
+}
+
+void Rank::observe_for_tools()
+{
+    if (!is_running() || tool_tracer_ != nullptr) {
+        return;
+    }
+    // In an observed job its threads keep the rings they have.
+    tool_tracer_ =
+        tracer != nullptr
+            ? std::make_unique<observe::Tracer>(tracer->owner(), tracer->records_a_ring())
+            : std::make_unique<observe::Tracer>(platform::random_token(), 0);
+    tool_tracer_->set_listener(&listener_);
+    engine::start_observing(*driver_, *tool_tracer_);
+    tracer = tool_tracer_.get();
+}
+
+observe::Listener Rank::take_tool_events()
+{
+    return std::exchange(listener_, {});
 }
 
 Communicator* Rank::ground()

@@ -16,6 +16,7 @@
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
+#include "observe/tracer.hpp"
 #include "platform/device_memory.hpp"
 #include "platform/process.hpp"
 
@@ -100,6 +101,14 @@ class Rank : public RankAccess {
     void release_context(std::uint32_t context);
 
     /// That MPI_Init provided.
+    /// Counts and listens for tools from now on, if the rank communicates; else when it begins to.
+    /// Requires: inside a call, or before the first.
+    void observe_for_tools();
+    /// What came up since the last time; moved out.
+    observe::Listener take_tool_events();
+    /// Whether tools listen to it.
+    bool has_listener() const noexcept { return tool_tracer_ != nullptr; }
+
     int thread_level() const noexcept { return thread_level_; }
     /// What all of the rank's threads together may do.
     int thread_level_max() const noexcept
@@ -122,6 +131,8 @@ class Rank : public RankAccess {
     std::unique_ptr<Group> empty_group_;
     Communicator* ground_ = nullptr;
     Phase world_phase_ = Phase::before_init;
+    std::unique_ptr<observe::Tracer> tool_tracer_;
+    observe::Listener listener_;
     std::vector<std::unique_ptr<Session>> sessions_;
     std::uint32_t sessions_made_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;
