@@ -38,6 +38,22 @@ class BasicRankSet {
                0;
     }
 
+    /// Whether ranks 0 to `count` - 1 were all in the set when looked at.
+    bool has_first(std::uint32_t count) const noexcept
+    {
+        for (std::uint32_t word = 0; word * 64 < count; ++word) {
+            const std::uint32_t rest = count - word * 64;
+            const std::uint64_t wanted =
+                rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
+            // (5) sequentially consistent, pairs with (1): of two ranks that add themselves and
+            // then look, one sees both.
+            if ((words_[word].load(std::memory_order_seq_cst) & wanted) != wanted) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /// Some rank at or after `from` that was in the set when looked at, or ranks_max.
     std::uint32_t next(std::uint32_t from = 0) const noexcept
     {

@@ -137,6 +137,13 @@ struct Directory {
     bool is_traced = false;    ///< and recorded
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
+    // Ranks whose threads may all call at once: of one that sleeps, others may still compute. Written
+    // by ranks that start, read by one that sees all asleep.
+    std::atomic<std::uint32_t> threaded_ranks{0};
+    // 1 once a rank has seen that all wait and nothing moves: each says then what it waits for, and
+    // the last one ends the job. A futex for the others.
+    std::atomic<std::uint32_t> is_standing_still{0};
+    std::atomic<std::uint32_t> ranks_told{0};
     // Who writes the trace has set it: one writes, whatever happens.
     std::atomic<bool> is_trace_taken{false};
 };

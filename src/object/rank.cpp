@@ -9,6 +9,7 @@
 
 #include "engine/observation.hpp"
 #include "object/buffer.hpp"
+#include "object/leaks.hpp"
 #include "object/memory_kinds.hpp"
 #include "object/process.hpp"
 #include "object/session.hpp"
@@ -80,6 +81,7 @@ base::Outcome Rank::make_parts(engine::Node& node)
     }
     empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
     empty_group = empty_group_.get();
+    watch_for_leaks(*this);
     return base::Done{};
 }
 
@@ -87,6 +89,8 @@ void Rank::share_among_threads()
 {
     if (!door_.lock().is_enabled()) {
         door_.enable_threads();
+        // Relaxed: see Directory::threaded_ranks.
+        process_.node().directory.threaded_ranks.fetch_add(1, std::memory_order_relaxed);
     }
     if (pool_ != nullptr) {
         pool_->set_shared(true);

@@ -14,6 +14,7 @@
 #include "engine/wait.hpp"
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
+#include "object/leaks.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
 #include "platform/baton.hpp"
@@ -146,6 +147,7 @@ Rank& start_rank(const char* function, int thread_level)
 /// opening().
 void end_rank(Rank& rank)
 {
+    report_leaks(rank);
     rank.close();
     // A team goes with the function that made it, not with a launcher.
     // (5) acquire, pairs with (1).
