@@ -49,6 +49,7 @@ constexpr Option table[] = {
     {"cpus-per-rank", Action::cpus_per_rank, 1, ""},
     {"cpus-per-proc", Action::cpus_per_rank, 1, ""},
     {"report-bindings", Action::report_bindings, 0, ""},
+    {"report", Action::report, 0, ""},
     {"label", Action::label, 0, ""},
     {"l", Action::label, 0, ""},
     {"tag-output", Action::label, 0, ""},

@@ -19,6 +19,7 @@ namespace headway::abi {
 namespace {
 
 constexpr std::size_t allocation_alignment = 64;
+static_assert(function_count <= engine::CallTable::functions_max);
 
 /// The call that makes the rank could not be recorded when it began.
 void observe_start(object::Rank& rank, std::uint16_t function, std::int64_t begin_ns)

@@ -91,6 +91,11 @@ void end_call(Driver& driver, std::uint16_t function, std::int64_t begin_ns)
     if (depth == 0) {
         add(counters.calls, 1);
         add(counters.call_ns, length_ns);
+        CallTable* const table = driver.rank().calls;
+        if (table != nullptr && function < CallTable::functions_max) {
+            add(table->tallies[function].calls, 1);
+            add(table->tallies[function].call_ns, length_ns);
+        }
     }
 }
 

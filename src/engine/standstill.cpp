@@ -27,7 +27,7 @@ bool may_stand_still(Node& node)
 {
     // Relaxed: written before the rank communicates.
     return node.knobs.deadlock_ms != 0 && node.is_plain &&
-           node.directory.idle.has_first(node.directory.rank_count) &&
+           node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
            node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0;
 }
 
@@ -44,6 +44,9 @@ std::optional<Pulse> take_pulse(Node& node)
     const Directory& directory = node.directory;
     Pulse pulse;
     for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        if (directory.ended.has(i)) {
+            continue;
+        }
         const RankState* const rank = directory.ranks[i];
         if (rank == nullptr || !rank->ownership.is_owned() || !rank->ownership.is_parked() ||
             rank->ownership.is_rung()) {
@@ -71,6 +74,15 @@ void wake_all(Node& node)
     }
 }
 
+std::uint32_t count_waiting(const Directory& directory)
+{
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        count += directory.ended.has(i) ? 0U : 1U;
+    }
+    return count;
+}
+
 }  // namespace
 
 void sleep_until_rung(Driver& driver)
@@ -93,6 +105,24 @@ void sleep_until_rung(Driver& driver)
     }
 }
 
+void note_end(Driver& driver)
+{
+    Directory& directory = driver.node().directory;
+    directory.ended.add(driver.rank().rank);
+    if (directory.idle.covers_with(directory.ended, directory.rank_count)) {
+        // Who sleeps now did not see itself as the last one; the first of them lies down anew.
+        const std::uint32_t sleeper = directory.idle.next();
+        if (sleeper < directory.rank_count) {
+            directory.ranks[sleeper]->ownership.notify_parked();
+        }
+    }
+}
+
+void note_return(Driver& driver)
+{
+    (void)driver.node().directory.ended.remove(driver.rank().rank);
+}
+
 void report_standstill(Driver& driver, const WaitNote& note)
 {
     Directory& directory = driver.node().directory;
@@ -103,7 +133,8 @@ void report_standstill(Driver& driver, const WaitNote& note)
                           WaitNote::describe_wait(note) + "\n");
     // (3) acq_rel, pairs with itself: the last one's lines come after the others'.
     const std::uint32_t told = directory.ranks_told.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (told < directory.rank_count) {
+    const std::uint32_t waiting = count_waiting(directory);
+    if (told < waiting) {
         // The launcher ends this process when the last rank has told.
         const auto deadline = platform::Deadline::after_ns(patience_ns);
         while (platform::futex_wait(directory.is_standing_still, 1, deadline) !=
@@ -111,10 +142,10 @@ void report_standstill(Driver& driver, const WaitNote& note)
         }
     }
     platform::fatal(rank,
-                    "deadlock: all " + std::to_string(directory.rank_count) +
-                        " ranks wait in MPI and no message is under way, so the job ends; the "
-                        "lines before say who waits for what (HEADWAY_DEADLOCK_MS=0 lets them "
-                        "wait)");
+                    "deadlock: all " + std::to_string(waiting) + " ranks" +
+                        (waiting < directory.rank_count ? " that have not ended" : "") +
+                        " wait in MPI and no message is under way, so the job ends; the lines "
+                        "before say who waits for what (HEADWAY_DEADLOCK_MS=0 lets them wait)");
 }
 
 }  // namespace headway::engine

@@ -160,7 +160,10 @@ class HandlePool {
     bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept;
 
     /// Says whether several threads call from now on. Requires that none is in a call.
-    void set_shared(bool is_shared) noexcept { mode_ = is_shared ? mode_ | shared : mode_ & tracked; }
+    void set_shared(bool is_shared) noexcept
+    {
+        mode_ = is_shared ? mode_ | shared : mode_ & tracked;
+    }
 
     /// From now on remembers where handles are made. Requires that no other thread is in a call.
     void track_origins() noexcept { mode_ |= tracked; }

@@ -87,9 +87,8 @@ class Places {
 
 bool is_librarys_own(Rank& rank, HandleBits bits)
 {
-    return std::ranges::any_of(rank.fortran_types(), [&](const auto& each) {
-        return bits_of(each.second) == bits;
-    });
+    return std::ranges::any_of(rank.fortran_types(),
+                               [&](const auto& each) { return bits_of(each.second) == bits; });
 }
 
 void collect(Rank& rank, const std::vector<HandlePool::Origin>& origins, Places& places,

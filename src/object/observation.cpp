@@ -10,6 +10,7 @@
 #include "engine/wait.hpp"
 #include "object/collective.hpp"
 #include "object/observed_call.hpp"
+#include "object/profile.hpp"
 #include "object/tool.hpp"
 #include "object/version.hpp"
 #include "observe/trace_file.hpp"
@@ -187,7 +188,9 @@ void finish_observation(Rank& rank)
     if (!is_whole) {
         complain(0, "the node heap is exhausted, so other ranks may miss their last events");
     }
-    if (process.knobs().stats != 0) {
+    if (process.knobs().stats == stats_with_calls) {
+        print_profile(process);
+    } else if (process.knobs().stats != 0) {
         print_table(directory);
     }
     if (directory.is_traced && take_trace(directory)) {

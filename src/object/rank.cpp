@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "engine/observation.hpp"
+#include "engine/standstill.hpp"
 #include "object/buffer.hpp"
 #include "object/leaks.hpp"
 #include "object/memory_kinds.hpp"
 #include "object/process.hpp"
+#include "object/profile.hpp"
 #include "object/session.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -82,6 +84,7 @@ base::Outcome Rank::make_parts(engine::Node& node)
     empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
     empty_group = empty_group_.get();
     watch_for_leaks(*this);
+    begin_profile(*this);
     return base::Done{};
 }
 
@@ -118,6 +121,7 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
             "/dev/shm"};
     }
     driver_->complete(done_op_);
+    engine::note_return(*driver_);
     door_.open(*driver_);
     phase = Phase::running;
     describe_environment();
@@ -252,6 +256,7 @@ void Rank::close_world()
 void Rank::close()
 {
     phase = world_phase_;
+    engine::note_end(*driver_);
     door_.close();
     for (const auto& [key, datatype] : fortran_types_) {
         free_datatype(*this, datatype);

@@ -220,7 +220,8 @@ void apply_tool_settings(config::Knobs& knobs)
     AnyTimePart& part = process_any_time();
     const std::lock_guard guard(part.mutex);
     for (const auto& [row, value] : part.tools.values_set) {
-        row->store(knobs, value);
+        const auto set = row->store;
+        set(knobs, value);
     }
     for (const auto& [row, text] : part.tools.texts_set) {
         row->store_text(knobs, text);
@@ -246,8 +247,9 @@ bool set_late_knob(RankAccess& access, const config::KnobRow& row, std::uint64_t
         return false;
     }
     // The rank's threads read it under its lock.
+    const auto set = row.store;
     rank.door->enter();
-    row.store(rank.process().node().knobs, value);
+    set(rank.process().node().knobs, value);
     rank.door->leave();
     return true;
 }

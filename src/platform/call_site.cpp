@@ -72,9 +72,8 @@ std::string first_line_of(const char* const arguments[])
     ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     pid_t child = -1;
-    const bool is_started =
-        ::posix_spawnp(&child, arguments[0], &actions, nullptr,
-                       const_cast<char* const*>(arguments), environ) == 0;
+    const bool is_started = ::posix_spawnp(&child, arguments[0], &actions, nullptr,
+                                           const_cast<char* const*>(arguments), environ) == 0;
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     std::string text;
@@ -111,8 +110,8 @@ std::string describe(const Place& place)
         std::snprintf(text, sizeof text, "%.200s+0x%zx in %.200s", place.symbol.c_str(),
                       static_cast<std::size_t>(place.offset), file.c_str());
     } else {
-        std::snprintf(text, sizeof text, "0x%zx in %.200s",
-                      static_cast<std::size_t>(place.address), file.c_str());
+        std::snprintf(text, sizeof text, "0x%zx in %.200s", static_cast<std::size_t>(place.address),
+                      file.c_str());
     }
     return text;
 }

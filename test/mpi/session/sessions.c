@@ -252,6 +252,10 @@ static void check_buffers(struct check* t)
     CHECK_CALL(t, MPI_Session_detach_buffer_c(session, &back, &size));
     CHECK(t, back == memory);
     CHECK_INT(t, size, room);
+    int narrow = 0;
+    CHECK_CALL(t, MPI_Session_attach_buffer_c(session, memory, room));
+    CHECK_CALL(t, MPI_Session_detach_buffer(session, &back, &narrow));
+    CHECK(t, back == memory && narrow == room);
     free(memory);
     free(out);
     free(in);

@@ -44,7 +44,7 @@ static void check_categories(struct check* t)
     }
     if (!t->skip_garbage)
         CHECK_INT(t, MPI_T_category_get_info(categories, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-              MPI_T_ERR_INVALID_INDEX);
+                  MPI_T_ERR_INVALID_INDEX);
     int index;
     if (!t->skip_garbage)
         CHECK_INT(t, MPI_T_category_get_index("no such category", &index), MPI_T_ERR_INVALID_NAME);
@@ -102,7 +102,7 @@ static void check_variables(struct check* t)
         CHECK_INT(t, MPI_T_cvar_get_index("no such variable", &index), MPI_T_ERR_INVALID_NAME);
     if (!t->skip_garbage)
         CHECK_INT(t, MPI_T_cvar_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-              MPI_T_ERR_INVALID_INDEX);
+                  MPI_T_ERR_INVALID_INDEX);
 }
 
 static int test_main(void)

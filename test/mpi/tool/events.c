@@ -12,6 +12,7 @@ struct heard {
     int count;
     int calls_inside;
     MPI_Count last_ns;
+    MPI_Aint amount_place;
 };
 
 // Counts those of this test; others, of collectives say, are none of its business.
@@ -32,6 +33,16 @@ static void on_message(MPI_T_event_instance instance, MPI_T_event_registration r
     CHECK_INT(t, MPI_T_event_read(instance, element_count, &amount), MPI_T_ERR_INVALID_INDEX);
     CHECK_CALL(t, MPI_T_event_get_source(instance, &source_index));
     CHECK_INT(t, source_index, 0);
+    // All elements at once, at the places that the kind tells: the amount is the last.
+    union {
+        char bytes[64];
+        uint64_t words[8];
+    } all;
+    memset(&all, 0, sizeof all);
+    CHECK_CALL(t, MPI_T_event_copy(instance, all.bytes));
+    uint64_t copied = 0;
+    memcpy(&copied, all.bytes + heard->amount_place, sizeof copied);
+    CHECK(t, copied == amount);
     CHECK_CALL(t, MPI_T_event_get_timestamp(instance, &stamp));
     CHECK(t, stamp >= heard->last_ns);
     heard->last_ns = stamp;
@@ -57,6 +68,12 @@ static MPI_T_event_registration listen(struct check* t, const char* name, struct
     int index = -1;
     MPI_T_event_registration registration = NULL;
     CHECK_CALL(t, MPI_T_event_get_index(name, &index));
+    MPI_Aint places[element_count];
+    int elements = element_count;
+    CHECK_CALL(t, MPI_T_event_get_info(index, NULL, NULL, NULL, NULL, places, &elements, NULL, NULL,
+                                       NULL, NULL, NULL));
+    CHECK_INT(t, elements, element_count);
+    heard->amount_place = places[element_count - 1];
     CHECK_CALL(t, MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration));
     CHECK_CALL(t, MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL,
                                                 heard, on_message));
