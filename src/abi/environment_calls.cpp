@@ -27,6 +27,9 @@ void observe_start(object::Rank& rank, std::uint16_t function, std::int64_t begi
     rank.tracer->set_function_names(
         [](std::uint16_t index) { return function_name(static_cast<Function>(index)); });
     engine::observe_thread(rank.driver(), observe::ThreadKind::application);
+    if (engine::CallTable* const calls = rank.driver().rank().calls; calls != nullptr) {
+        calls->began_ns = begin_ns;  // what this call took counts, too
+    }
     engine::begin_call(rank.driver(), function, begin_ns);
     engine::end_call(rank.driver(), function, begin_ns);
 }

@@ -59,6 +59,7 @@ class Profile(unittest.TestCase):
         rows = [line.split()[1:] for line in lines if re.match(r"headway: +\d+ ", line)]
         self.assertEqual([int(row[0]) for row in rows], list(range(ranks)))
         for rank, row in enumerate(rows):
+            self.assertLessEqual(float(row[2]), 100.0)
             sent, received = int(row[4]), int(row[6])
             # Those of the program, and a few of the collectives at the end.
             self.assertGreaterEqual(sent, COUNT * (rank + 1 < ranks))
