@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "config_knobs.hpp"
+GROUPS = ("messages", "progress", "memory", "diagnostics")
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -42,6 +43,8 @@ class Knob:
     not_built: list[str] = field(default_factory=list)
     range: list[str] = field(default_factory=list)
     unit: str = ""
+    group: str = "messages"
+    late: bool = False
 
     @property
     def variable(self) -> str:
@@ -66,6 +69,8 @@ class Knob:
             raise BadKnob(f"knob {self.name}: there is no type '{self.type}'")
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise BadKnob(f"knob {self.name}: the name is not snake_case")
+        if self.group not in GROUPS:
+            raise BadKnob(f"knob {self.name}: there is no group '{self.group}'")
         if not self.about.endswith(".") or not self.moved_by:
             raise BadKnob(f"knob {self.name}: needs a sentence `about` and a `moved_by`")
         if self.type == "choice":
@@ -132,16 +137,25 @@ def _row(knob: Knob) -> str:
     lowest, highest = knob.limits
     choices = "|".join(knob.choices)
     missing = "|".join(knob.not_built)
+    facts = (f'     "{knob.about}",\n     KnobGroup::{knob.group}, '
+             f'{"true" if knob.late else "false"}')
     if knob.type == "path":
         return (
             f'    {{"{knob.name}", KnobType::path, 0U, 0U, "", "", nullptr,\n'
-            f"     [](Knobs& knobs, std::string_view value) {{ knobs.{knob.name} = value; }}}},\n")
+            f"     [](Knobs& knobs, std::string_view value) {{ knobs.{knob.name} = value; }},\n"
+            f"     nullptr,\n"
+            f"     [](const Knobs& knobs) {{ return std::string_view(knobs.{knob.name}); }},\n"
+            f"{facts}}},\n")
     return (
         f'    {{"{knob.name}", KnobType::{knob.type}, {lowest}U, {highest}U,\n'
         f'     "{choices}", "{missing}",\n'
         f"     [](Knobs& knobs, std::uint64_t value) {{\n"
         f"         knobs.{knob.name} = static_cast<{knob.cpp_type}>(value);\n"
-        f"     }},\n     nullptr}},\n")
+        f"     }},\n     nullptr,\n"
+        f"     [](const Knobs& knobs) {{\n"
+        f"         return static_cast<std::uint64_t>(knobs.{knob.name});\n"
+        f"     }},\n     nullptr,\n"
+        f"{facts}}},\n")
 
 
 def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
@@ -159,14 +173,20 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
         f"struct Knobs {{\n{''.join(_field(knob) for knob in knobs)}}};\n\n"
         "// The largest value of each number.\n"
         f"{''.join(_maximum(knob) for knob in knobs if knob.range)}\n"
-        "enum class KnobType : std::uint8_t { choice, count, bytes, path };\n\n"
+        "enum class KnobType : std::uint8_t { choice, count, bytes, path };\n"
+        f"enum class KnobGroup : std::uint8_t {{ {', '.join(GROUPS)} }};\n\n"
         "/// What load_knobs knows of a knob. Choices are separated by '|'; the stored value of a\n"
         "/// choice is its index.\n"
         "struct KnobRow {\n    std::string_view name;\n    KnobType type;\n"
         "    std::uint64_t lowest;\n    std::uint64_t highest;\n"
         "    std::string_view choices;\n    std::string_view not_built;\n"
         "    void (*store)(Knobs& knobs, std::uint64_t value);\n"
-        "    void (*store_text)(Knobs& knobs, std::string_view value);\n};\n\n"
+        "    void (*store_text)(Knobs& knobs, std::string_view value);\n"
+        "    std::uint64_t (*load)(const Knobs& knobs);\n"
+        "    std::string_view (*load_text)(const Knobs& knobs);\n"
+        "    std::string_view about;\n"
+        "    KnobGroup group;\n"
+        "    bool is_late;  ///< it may change while MPI runs\n};\n\n"
         f"inline constexpr KnobRow knob_table[] = {{\n{rows}}};\n\n"
         "/// Variables with our prefix that are no settings.\n"
         f"inline constexpr std::string_view not_knobs[] = {{{others}}};\n\n"

@@ -23,7 +23,10 @@ RESOLVED = {
     "comm_or_null": "object::Communicator",
     "group": "object::Group",
     "errhandler": "object::ErrorHandler",
+    "session": "object::Session",
 }
+# No error handler and no Call: the hand-written function gets the arguments as they are, unchecked.
+PLAIN = ("nothing", "tool")
 AMOUNTS = {"count", "number", "displacement"}
 
 
@@ -59,7 +62,7 @@ def call_parameter(arg: Arg) -> str | None:
 
 
 def prototype(function: Function) -> str:
-    plain = function.error == "nothing"
+    plain = function.error in PLAIN
     parameters = [] if plain else ["Call& call"]
     for arg in function.args:
         text = (arg.declaration(False) if arg.kind != "varargs" else None) if plain \
@@ -88,7 +91,7 @@ def call_argument(arg: Arg, large: bool) -> str | None:
 
 def built_body(function: Function, large: bool) -> list[str]:
     args = function.args_of(large)
-    if function.error == "nothing":
+    if function.error in PLAIN:
         names = ", ".join(arg.name for arg in args if arg.kind != "varargs")
         return [f"return headway::abi::call::{function.body}({names});"]
     refuse_written_arrays(function)

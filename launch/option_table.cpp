@@ -49,6 +49,7 @@ constexpr Option table[] = {
     {"cpus-per-rank", Action::cpus_per_rank, 1, ""},
     {"cpus-per-proc", Action::cpus_per_rank, 1, ""},
     {"report-bindings", Action::report_bindings, 0, ""},
+    {"report", Action::report, 0, ""},
     {"label", Action::label, 0, ""},
     {"l", Action::label, 0, ""},
     {"tag-output", Action::label, 0, ""},
@@ -129,7 +130,8 @@ constexpr Option table[] = {
     {"print-all-exitcodes", Action::refuse, 0,
      "mpiexec prints the exit code of the rank that ended the job, and no other"},
     {"profile", Action::refuse, 0, "the launcher keeps no profile of itself"},
-    {"memory-alloc-kinds", Action::refuse, 1, "memory kinds are not built yet"},
+    {"memory-alloc-kinds", Action::refuse, 1,
+     "ask for memory kinds by the info of MPI_Session_init (mpi_memory_alloc_kinds)"},
 };
 
 }  // namespace

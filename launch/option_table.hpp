@@ -22,6 +22,7 @@ enum class Action {
     map_by,
     cpus_per_rank,
     report_bindings,
+    report,
     label,
     timeout,
     ranks,

@@ -208,6 +208,9 @@ base::Outcome Reader::apply(const Option& option)
         case Action::report_bindings:
             options_.reports_bindings = true;
             return base::Done{};
+        case Action::report:
+            options_.environment.set.emplace_back("HEADWAY_STATS", "2");
+            return base::Done{};
         case Action::label:
             options_.has_label = true;
             return base::Done{};

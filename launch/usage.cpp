@@ -19,6 +19,7 @@ Options of the job
                           (core when there are enough cores, else none)
   --cpus-per-rank COUNT   cores a rank is bound to (1)
   --report-bindings       say which cores each rank is bound to
+  --report                print a page at the end: time in MPI by rank and by call, bytes, wake-ups
   --label, -l             begin every line with the rank that wrote it
   --timeout SECONDS       end the job after that time, with exit code 124
   --stdin 0|none          who reads standard input: rank 0 (default) or nobody

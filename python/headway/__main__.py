@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `report TRACE`, `bench NAME ...`, `check-host PROGRAM`."""
+"""The command `headway`: `report TRACE`, `bench NAME ...`, `check-host PROGRAM`, `info`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from headway import bench, check_host, report
+from headway import bench, check_host, info, report
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +32,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     check_host.add_arguments(host_parser)
     host_parser.set_defaults(main=check_host.main)
+    info_parser = commands.add_parser(
+        "info", help="say what this installation is and what is set", description=info.__doc__
+    )
+    info.add_arguments(info_parser)
+    info_parser.set_defaults(main=info.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <mutex>
 
 #include "abi/call.hpp"
@@ -40,6 +41,12 @@ const object::Info* readable_info(Call& call, MPI_Info info);
 
 /// A new info object with these entries.
 int make_info(Call& call, object::Info entries, MPI_Info* info);
+
+/// A handle for a user's error handler that was just made.
+int make_error_handler(Call& call, std::unique_ptr<object::ErrorHandler> made,
+                       MPI_Errhandler* errhandler);
+/// What a caller gets who asks for the handler that an object has; he frees it.
+int share_error_handler(Call& call, object::ErrorHandler& handler, MPI_Errhandler* errhandler);
 
 /// What a caller passed where MPI_INFO_NULL means nothing. Requires a checked handle.
 object::Info hints_of(Call& call, MPI_Info info);

@@ -7,6 +7,7 @@
 #include "abi_calls.hpp"
 #include "object/buffer.hpp"
 #include "object/request.hpp"
+#include "object/session.hpp"
 
 namespace headway::abi {
 namespace {
@@ -110,12 +111,22 @@ int start_flush(Call& call, BufferPlace& place, Communicator& comm, MPI_Request*
     return MPI_SUCCESS;
 }
 
+/// Its own buffer, else that of its session, else the rank's (MPI-5.0 section 3.6).
+SendBuffer* buffer_for(Rank& rank, Communicator& comm)
+{
+    if (comm.send_buffer() != nullptr) {
+        return comm.send_buffer().get();
+    }
+    object::Session* const session = rank.find_session(comm.session());
+    return session != nullptr && session->send_buffer() != nullptr ? session->send_buffer().get()
+                                                                   : rank.send_buffer().get();
+}
+
 }  // namespace
 
 base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& message)
 {
-    SendBuffer* buffer =
-        comm.send_buffer() != nullptr ? comm.send_buffer().get() : rank.send_buffer().get();
+    SendBuffer* const buffer = buffer_for(rank, comm);
     if (buffer == nullptr) {
         return refuse_size(buffer, message.bytes);
     }
@@ -181,7 +192,7 @@ int Buffer_flush(Call& call)
 int Buffer_iflush(Call& call, MPI_Request* request)
 {
     Rank& rank = rank_of(call);
-    return start_flush(call, rank.send_buffer(), *rank.self, request);
+    return start_flush(call, rank.send_buffer(), rank.any_own(), request);
 }
 
 int Comm_attach_buffer(Call& call, Communicator* comm, void* buffer, MPI_Count size)
@@ -202,6 +213,26 @@ int Comm_flush_buffer(Call& call, Communicator* comm)
 int Comm_iflush_buffer(Call& call, Communicator* comm, MPI_Request* request)
 {
     return start_flush(call, comm->send_buffer(), *comm, request);
+}
+
+int Session_attach_buffer(Call& call, object::Session* session, void* buffer, MPI_Count size)
+{
+    return attach(call, session->send_buffer(), buffer, size);
+}
+
+int Session_detach_buffer(Call& call, object::Session* session, void* buffer_addr, MPI_Count* size)
+{
+    return detach(call, session->send_buffer(), buffer_addr, size);
+}
+
+int Session_flush_buffer(Call& call, object::Session* session)
+{
+    return flush(call, session->send_buffer());
+}
+
+int Session_iflush_buffer(Call& call, object::Session* session, MPI_Request* request)
+{
+    return start_flush(call, session->send_buffer(), rank_of(call).any_own(), request);
 }
 
 }  // namespace call

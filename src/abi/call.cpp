@@ -63,6 +63,9 @@ void Call::end_job(int error_class, std::string_view sentence) noexcept
 
 object::ErrorHandler* Call::handler() const noexcept
 {
+    if (has_holder_) {
+        return holder_handler_;
+    }
     if (source_ != nullptr) {
         return source_->error_handler();
     }
@@ -70,6 +73,19 @@ object::ErrorHandler* Call::handler() const noexcept
         return rank_->self->error_handler();
     }
     return object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL));
+}
+
+void Call::run_user_handler(object::ErrorHandler& chosen, int error_class)
+{
+    int code = error_class;
+    if (chosen.is_for(object::ErrorHandler::Suits::session)) {
+        auto session = object::handle_from<MPI_Session>(holder_bits_);
+        chosen.session_function()(&session, &code);
+        return;
+    }
+    const object::Communicator* const source = source_ != nullptr ? source_ : rank_->self;
+    MPI_Comm comm = has_holder_ ? object::handle_from<MPI_Comm>(holder_bits_) : source->handle();
+    chosen.communicator_function()(&comm, &code);
 }
 
 int Call::raise(int error_class)
@@ -80,10 +96,7 @@ int Call::raise(int error_class)
         return error_class;
     }
     if (chosen->action() == Action::user) {
-        object::Communicator* const source = source_ != nullptr ? source_ : rank_->self;
-        MPI_Comm handle = source->handle();
-        int code = error_class;
-        chosen->communicator_function()(&handle, &code);
+        run_user_handler(*chosen, error_class);
         return error_class;
     }
     const char* const class_text = object::error_class_text(error_class);
@@ -105,8 +118,8 @@ void Call::refuse_phase() noexcept
     const char* const text = phase == object::Phase::forked ? object::forked_text
                              : phase == object::Phase::finalized
                                  ? "called after MPI_Finalize; move the call before it"
-                                 : "called before MPI_Init; call MPI_Init or "
-                                   "MPI_Init_thread first";
+                                 : "called before MPI_Init; call MPI_Init, MPI_Init_thread or "
+                                   "MPI_Session_init first";
     end_job(MPI_ERR_OTHER, make_sentence(rank_, name(), text, nullptr));
 }
 

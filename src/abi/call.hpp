@@ -78,6 +78,15 @@ class Call {
     /// initial one).
     void set_error_source(object::Communicator* source) noexcept { source_ = source; }
 
+    /// Errors of this call go to `handler`, whose function is told of the object behind
+    /// `holder_bits`: one that is no communicator, or the null handle of one yet to be made.
+    void set_error_holder(object::ErrorHandler* handler, object::HandleBits holder_bits) noexcept
+    {
+        holder_handler_ = handler;
+        holder_bits_ = holder_bits;
+        has_holder_ = true;
+    }
+
     /// Says why the call fails; the entry point raises the class that the hand-written function
     /// returns. The text is a clause in lower case without a full stop, with the cure. Returns
     /// `error_class`.
@@ -113,6 +122,7 @@ class Call {
     [[gnu::cold, noreturn]] void refuse_phase() noexcept;
     [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
     object::ErrorHandler* handler() const noexcept;
+    void run_user_handler(object::ErrorHandler& chosen, int error_class);
 
     /// `may_adopt`: the calling thread gets a ring if it has none; functions that any thread may
     /// call at any time are not ordered with the rank's other calls, so they give none.
@@ -134,9 +144,12 @@ class Call {
     bool has_detail_ = false;
     bool is_inside_ = false;  ///< false also where the rank comes to be in this call
     bool is_recorded_ = false;
+    bool has_holder_ = false;
     object::RankAccess* rank_;
     object::Communicator* source_ = nullptr;
-    std::int64_t begin_ns_;  ///< set where the call is recorded
+    std::int64_t begin_ns_;                 ///< set where the call is recorded
+    object::ErrorHandler* holder_handler_;  ///< set where has_holder_, as the next
+    object::HandleBits holder_bits_;
     /// Meaningful only where has_detail_; left unset so that a call that succeeds never touches it.
     char detail_[detail_bytes];
 };

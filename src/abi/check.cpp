@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "object/session.hpp"
+
 namespace headway::abi {
 
 namespace {
@@ -120,9 +122,23 @@ object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle
     return predefined != nullptr ? predefined : find_any_time<object::ErrorHandler>(call, handle);
 }
 
+object::Session* find_session(Call& call, MPI_Session handle) noexcept
+{
+    auto* const session = find_any_time<object::Session>(call, handle);
+    if (session != nullptr) {
+        call.set_error_holder(session->error_handler(), object::bits_of(handle));
+    }
+    return session;
+}
+
 int refuse_communicator(Call& call, const char* name, MPI_Comm given)
 {
     return refuse_handle(call, name, given, "the communicator", MPI_ERR_COMM);
+}
+
+int refuse_session(Call& call, const char* name, MPI_Session given)
+{
+    return refuse_handle(call, name, given, "the session", MPI_ERR_SESSION);
 }
 
 int refuse_group(Call& call, const char* name, MPI_Group given)

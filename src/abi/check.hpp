@@ -129,11 +129,15 @@ inline bool is_in_place(const void* buffer) noexcept
     return buffer == MPI_IN_PLACE;
 }
 
+/// The session behind a handle, from now on the source of error handlers; null: there is none.
+object::Session* find_session(Call& call, MPI_Session handle) noexcept;
+
 object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle) noexcept;
 
 // Each names the argument as the standard does, and what was given.
 [[gnu::cold]] int refuse_communicator(Call& call, const char* name, MPI_Comm given);
 [[gnu::cold]] int refuse_group(Call& call, const char* name, MPI_Group given);
+[[gnu::cold]] int refuse_session(Call& call, const char* name, MPI_Session given);
 [[gnu::cold]] int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given);
 [[gnu::cold]] int refuse_datatype(Call& call, const char* name, MPI_Datatype given);
 [[gnu::cold]] int refuse_op(Call& call, const char* name, MPI_Op given);

@@ -14,6 +14,7 @@
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
 #include "object/request.hpp"
+#include "object/session.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::abi {
@@ -182,7 +183,7 @@ int create_between(Call& call, Communicator& comm, const object::Group& group, M
 }
 
 /// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
-std::optional<int> color_of_type(int split_type, const object::Info& info)
+std::optional<int> color_of_type(Rank& rank, int split_type, const object::Info& info)
 {
     // All ranks of a job run on one node, as Process::join_node() sees to.
     constexpr int node = 0;
@@ -192,7 +193,12 @@ std::optional<int> color_of_type(int split_type, const object::Info& info)
         case MPI_COMM_TYPE_HW_GUIDED:
         case MPI_COMM_TYPE_RESOURCE_GUIDED: {
             // The one resource that every library knows; others give MPI_COMM_NULL (MPI-5.0 section
-            // 7.4.2), and so do process sets while there are no sessions.
+            // 7.4.2).
+            const std::string* const set = info.find("mpi_pset_name");
+            if (set != nullptr && split_type == MPI_COMM_TYPE_RESOURCE_GUIDED) {
+                const std::vector<int> members = object::find_process_set(rank, *set);
+                return members.empty() ? MPI_UNDEFINED : members.front();
+            }
             const std::string* const resource = info.find("mpi_hw_resource_type");
             return resource != nullptr && *resource == "mpi_shared_memory" ? node : MPI_UNDEFINED;
         }
@@ -307,7 +313,7 @@ int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* new
 int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI_Info info,
                     MPI_Comm* newcomm)
 {
-    const auto color = color_of_type(split_type, hints_of(call, info));
+    const auto color = color_of_type(rank_of(call), split_type, hints_of(call, info));
     if (!color) {
         return call.fail(MPI_ERR_ARG,
                          "split_type = %d is no way to split; use "
@@ -371,7 +377,8 @@ int Comm_remote_group(Call& call, Communicator* comm, MPI_Group* group)
         return fail_for_intra(call);
     }
     Rank& rank = rank_of(call);
-    *group = rank.pool().acquire<MPI_Group>(new object::Group(comm->peers(), rank.world_rank));
+    *group = rank.pool().acquire<MPI_Group>(
+        new object::Group(comm->peers(), rank.world_rank, comm->session()));
     return MPI_SUCCESS;
 }
 
@@ -410,7 +417,8 @@ int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* resu
 int Comm_group(Call& call, Communicator* comm, MPI_Group* group)
 {
     Rank& rank = rank_of(call);
-    *group = rank.pool().acquire<MPI_Group>(new object::Group(comm->members(), rank.world_rank));
+    *group = rank.pool().acquire<MPI_Group>(
+        new object::Group(comm->members(), rank.world_rank, comm->session()));
     return MPI_SUCCESS;
 }
 

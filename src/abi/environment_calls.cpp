@@ -19,6 +19,7 @@ namespace headway::abi {
 namespace {
 
 constexpr std::size_t allocation_alignment = 64;
+static_assert(function_count <= engine::CallTable::functions_max);
 
 /// The call that makes the rank could not be recorded when it began.
 void observe_start(object::Rank& rank, std::uint16_t function, std::int64_t begin_ns)
@@ -26,20 +27,36 @@ void observe_start(object::Rank& rank, std::uint16_t function, std::int64_t begi
     rank.tracer->set_function_names(
         [](std::uint16_t index) { return function_name(static_cast<Function>(index)); });
     engine::observe_thread(rank.driver(), observe::ThreadKind::application);
+    if (engine::CallTable* const calls = rank.driver().rank().calls; calls != nullptr) {
+        calls->began_ns = begin_ns;  // what this call took counts, too
+    }
     engine::begin_call(rank.driver(), function, begin_ns);
     engine::end_call(rank.driver(), function, begin_ns);
 }
 
+object::Phase world_phase(Call& call)
+{
+    object::RankAccess* const rank = call.rank_or_null();
+    return rank != nullptr ? object::as_rank(*rank).world_phase() : object::Phase::before_init;
+}
+
+int refuse_without_world(Call& call)
+{
+    return call.fail(MPI_ERR_OTHER,
+                     "MPI_Init has not been called, or MPI_Finalize has; a session alone has no "
+                     "MPI_COMM_WORLD");
+}
+
 int start(Call& call, int thread_level)
 {
-    const object::RankAccess* rank = call.rank_or_null();
     if (object::current_phase() == object::Phase::forked) {
         return call.fail(MPI_ERR_OTHER, "%s", object::forked_text);
     }
-    if (rank != nullptr && rank->phase == object::Phase::running) {
+    const object::Phase phase = world_phase(call);
+    if (phase == object::Phase::running) {
         return call.fail(MPI_ERR_OTHER, "MPI has been initialized before; call it once");
     }
-    if (rank != nullptr && rank->phase == object::Phase::finalized) {
+    if (phase == object::Phase::finalized) {
         return call.fail(MPI_ERR_OTHER, "MPI cannot be initialized again after MPI_Finalize");
     }
     const std::int64_t begin_ns = platform::monotonic_ns();
@@ -84,6 +101,9 @@ int Finalize(Call& call)
 {
     // While MPI still works, as if MPI_COMM_SELF were freed (MPI-5.0 section 11.2.4).
     object::Rank& rank = rank_of(call);
+    if (rank.world == nullptr) {
+        return refuse_without_world(call);
+    }
     const int code = object::delete_attributes(rank.self->attributes(), MPI_COMM_SELF);
     if (code != MPI_SUCCESS) {
         return call.fail(code,
@@ -100,26 +120,30 @@ int Finalize(Call& call)
 
 int Initialized(Call& call, int* flag)
 {
-    const object::RankAccess* rank = call.rank_or_null();
-    *flag = rank != nullptr && rank->phase != object::Phase::before_init ? 1 : 0;
+    *flag = world_phase(call) != object::Phase::before_init ? 1 : 0;
     return MPI_SUCCESS;
 }
 
 int Finalized(Call& call, int* flag)
 {
-    const object::RankAccess* rank = call.rank_or_null();
-    *flag = rank != nullptr && rank->phase == object::Phase::finalized ? 1 : 0;
+    *flag = world_phase(call) == object::Phase::finalized ? 1 : 0;
     return MPI_SUCCESS;
 }
 
 int Query_thread(Call& call, int* provided)
 {
+    if (rank_of(call).world == nullptr) {
+        return refuse_without_world(call);
+    }
     *provided = rank_of(call).thread_level();
     return MPI_SUCCESS;
 }
 
 int Is_thread_main(Call& call, int* flag)
 {
+    if (rank_of(call).world == nullptr) {
+        return refuse_without_world(call);
+    }
     *flag = rank_of(call).is_main_thread() ? 1 : 0;
     return MPI_SUCCESS;
 }

@@ -51,12 +51,8 @@ int say_refusal(Call& call, ErrorCodes::Refusal refusal, int code)
 
 }  // namespace
 
-namespace call {
-
-int Comm_create_errhandler(Call& call, MPI_Comm_errhandler_function* function,
-                           MPI_Errhandler* errhandler)
+int make_error_handler(Call& call, std::unique_ptr<ErrorHandler> made, MPI_Errhandler* errhandler)
 {
-    auto made = std::make_unique<ErrorHandler>(function);
     object::AnyTimePart& part = object::any_time_part(call.rank_or_null());
     if (!acquire_any_time(call, part, made.get(), errhandler)) {
         return MPI_ERR_INTERN;
@@ -66,9 +62,38 @@ int Comm_create_errhandler(Call& call, MPI_Comm_errhandler_function* function,
     return MPI_SUCCESS;
 }
 
+int share_error_handler(Call& call, ErrorHandler& handler, MPI_Errhandler* errhandler)
+{
+    if (handler.action() != ErrorHandler::Action::user) {
+        *errhandler = handler.handle();
+        return MPI_SUCCESS;
+    }
+    // The caller frees what it gets; it is the value that others hold, too (MPI-5.0 section 9.3).
+    const AnyTimeAccess access(call);
+    if (handler.user_handles == 0) {
+        MPI_Errhandler made;
+        if (!acquire_any_time(call, access.part, &handler, &made)) {
+            return MPI_ERR_INTERN;
+        }
+        handler.set_handle(made);
+    }
+    ++handler.user_handles;
+    handler.add_reference();
+    *errhandler = handler.handle();
+    return MPI_SUCCESS;
+}
+
+namespace call {
+
+int Comm_create_errhandler(Call& call, MPI_Comm_errhandler_function* function,
+                           MPI_Errhandler* errhandler)
+{
+    return make_error_handler(call, std::make_unique<ErrorHandler>(function), errhandler);
+}
+
 int Comm_set_errhandler(Call& call, Communicator* comm, ErrorHandler* handler)
 {
-    if (!handler->is_for_communicators()) {
+    if (!handler->is_for(ErrorHandler::Suits::communicator)) {
         return call.fail(MPI_ERR_ERRHANDLER,
                          "the error handler was not made for communicators; "
                          "make one with MPI_Comm_create_errhandler");
@@ -79,24 +104,7 @@ int Comm_set_errhandler(Call& call, Communicator* comm, ErrorHandler* handler)
 
 int Comm_get_errhandler(Call& call, Communicator* comm, MPI_Errhandler* errhandler)
 {
-    ErrorHandler* handler = comm->error_handler();
-    if (handler->action() != ErrorHandler::Action::user) {
-        *errhandler = handler->handle();
-        return MPI_SUCCESS;
-    }
-    // The caller frees what it gets; it is the value that others hold, too (MPI-5.0 section 9.3).
-    const AnyTimeAccess access(call);
-    if (handler->user_handles == 0) {
-        MPI_Errhandler made;
-        if (!acquire_any_time(call, access.part, handler, &made)) {
-            return MPI_ERR_INTERN;
-        }
-        handler->set_handle(made);
-    }
-    ++handler->user_handles;
-    handler->add_reference();
-    *errhandler = handler->handle();
-    return MPI_SUCCESS;
+    return share_error_handler(call, *comm->error_handler(), errhandler);
 }
 
 int Comm_call_errhandler(Call& call, Communicator* comm, int errorcode)

@@ -13,13 +13,13 @@ namespace {
 
 using object::Group;
 
-int make_group(Call& call, std::vector<int> world_ranks, MPI_Group* newgroup)
+/// `from`: the group it is made of.
+int make_group(Call& call, const Group& from, std::vector<int> world_ranks, MPI_Group* newgroup)
 {
     object::Rank& rank = rank_of(call);
-    *newgroup =
-        world_ranks.empty()
-            ? MPI_GROUP_EMPTY
-            : rank.pool().acquire<MPI_Group>(new Group(std::move(world_ranks), rank.world_rank));
+    *newgroup = world_ranks.empty() ? MPI_GROUP_EMPTY
+                                    : rank.pool().acquire<MPI_Group>(new Group(
+                                          std::move(world_ranks), rank.world_rank, from.session()));
     return MPI_SUCCESS;
 }
 
@@ -137,45 +137,47 @@ int Group_compare(Call& /*call*/, Group* group1, Group* group2, int* result)
 
 int Group_union(Call& call, Group* group1, Group* group2, MPI_Group* newgroup)
 {
-    return make_group(call, object::unite(*group1, *group2), newgroup);
+    return make_group(call, *group1, object::unite(*group1, *group2), newgroup);
 }
 
 int Group_intersection(Call& call, Group* group1, Group* group2, MPI_Group* newgroup)
 {
-    return make_group(call, object::intersect(*group1, *group2), newgroup);
+    return make_group(call, *group1, object::intersect(*group1, *group2), newgroup);
 }
 
 int Group_difference(Call& call, Group* group1, Group* group2, MPI_Group* newgroup)
 {
-    return make_group(call, object::subtract(*group1, *group2), newgroup);
+    return make_group(call, *group1, object::subtract(*group1, *group2), newgroup);
 }
 
 int Group_incl(Call& call, Group* group, int n, const int ranks[], MPI_Group* newgroup)
 {
     Selection selection(call, *group);
     const int error = select_ranks(selection, n, ranks);
-    return error != MPI_SUCCESS ? error : make_group(call, std::move(selection).chosen(), newgroup);
+    return error != MPI_SUCCESS ? error
+                                : make_group(call, *group, std::move(selection).chosen(), newgroup);
 }
 
 int Group_excl(Call& call, Group* group, int n, const int ranks[], MPI_Group* newgroup)
 {
     Selection selection(call, *group);
     const int error = select_ranks(selection, n, ranks);
-    return error != MPI_SUCCESS ? error : make_group(call, selection.others(), newgroup);
+    return error != MPI_SUCCESS ? error : make_group(call, *group, selection.others(), newgroup);
 }
 
 int Group_range_incl(Call& call, Group* group, int n, int ranges[][3], MPI_Group* newgroup)
 {
     Selection selection(call, *group);
     const int error = select_ranges(selection, n, ranges);
-    return error != MPI_SUCCESS ? error : make_group(call, std::move(selection).chosen(), newgroup);
+    return error != MPI_SUCCESS ? error
+                                : make_group(call, *group, std::move(selection).chosen(), newgroup);
 }
 
 int Group_range_excl(Call& call, Group* group, int n, int ranges[][3], MPI_Group* newgroup)
 {
     Selection selection(call, *group);
     const int error = select_ranges(selection, n, ranges);
-    return error != MPI_SUCCESS ? error : make_group(call, selection.others(), newgroup);
+    return error != MPI_SUCCESS ? error : make_group(call, *group, selection.others(), newgroup);
 }
 
 int Group_free(Call& call, Group* group_object, MPI_Group* group)

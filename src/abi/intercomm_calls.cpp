@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "abi/any_time.hpp"
 #include "abi/call_order.hpp"
 #include "abi/new_communicator.hpp"
 #include "abi_calls.hpp"
@@ -44,7 +45,8 @@ int meet(Call& call, Communicator& local, MPI_Comm peer_handle, int remote_leade
          Meeting& meeting)
 {
     Rank& rank = rank_of(call);
-    Communicator* const peer = object::find_communicator(rank, peer_handle);
+    Communicator* const peer =
+        peer_handle == nullptr ? rank.ground() : object::find_communicator(rank, peer_handle);
     if (peer == nullptr) {
         return call.fail(MPI_ERR_COMM, "the peer communicator (argument peer_comm, 0x%zx) is none",
                          static_cast<std::size_t>(object::bits_of(peer_handle)));
@@ -120,8 +122,8 @@ int spread(Call& call, Communicator& local, int leader, Meeting& meeting)
 
 /// Where the groups' leaders meet.
 struct MeetingPoint {
-    MPI_Comm peer_comm;
-    int remote_leader;  ///< looked at by the local leader only, as the communicator is
+    MPI_Comm peer_comm;  ///< or null: the library's communicator of all ranks
+    int remote_leader;   ///< looked at by the local leader only, as the communicator is
     int tag;
 };
 
@@ -148,16 +150,6 @@ int join_groups(Call& call, Communicator& local_comm, int local_leader, const Me
     return create_communicator(
         call, local_comm, context,
         object::TwoGroups{local_comm.members(), meeting.remote, is_first(meeting)}, newintercomm);
-}
-
-/// Strings that differ may give one number: what is told apart by it keeps its order anyway.
-int tag_of(const char* text)
-{
-    std::uint32_t hash = 0x811C'9DC5U;
-    for (; *text != '\0'; ++text) {
-        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x0100'0193U;
-    }
-    return static_cast<int>(hash >> 1U);
 }
 
 int check_leader(Call& call, const char* name, int leader, const object::Group& group)
@@ -197,16 +189,17 @@ int Intercomm_create(Call& call, Communicator* local_comm, int local_leader, MPI
 
 int Intercomm_create_from_groups(Call& call, object::Group* local_group, int local_leader,
                                  object::Group* remote_group, int remote_leader,
-                                 const char* stringtag, MPI_Info /*info*/,
+                                 const char* stringtag, MPI_Info info,
                                  object::ErrorHandler* errhandler, MPI_Comm* newintercomm)
 {
     Rank& rank = rank_of(call);
+    call.set_error_holder(errhandler, object::bits_of(MPI_COMM_NULL));
     int error = check_leader(call, "local_leader", local_leader, *local_group);
     if (error == MPI_SUCCESS && local_group->rank() == MPI_UNDEFINED) {
         error = call.fail(MPI_ERR_GROUP, "the caller is no member of the local group");
     }
     // The remote group is known to the leader, and perhaps to the others.
-    MeetingPoint point{MPI_COMM_WORLD, 0, tag_of(stringtag)};
+    MeetingPoint point{nullptr, 0, tag_of_text(stringtag)};
     if (error == MPI_SUCCESS && local_group->rank() == local_leader) {
         error = check_leader(call, "remote_leader", remote_leader, *remote_group);
         if (error == MPI_SUCCESS) {
@@ -217,23 +210,19 @@ int Intercomm_create_from_groups(Call& call, object::Group* local_group, int loc
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const auto context = object::agree_in_group(rank, *rank.world, *local_group, point.tag);
-    if (!context) {
-        return fail_for_memory(call);
+    MPI_Comm local_handle = MPI_COMM_NULL;
+    error = create_from_group(call, *local_group, point.tag, &local_handle);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    if (*context == 0) {
-        return fail_for_contexts(call);
-    }
-    const std::vector<int> members(local_group->world_ranks().begin(),
-                                   local_group->world_ranks().end());
-    // Gone when the groups are joined.
-    const NewCommunicator local(call, *rank.self, *context, members);
-    if (local.get() == nullptr) {
-        return MPI_ERR_NO_MEM;
-    }
-    error = join_groups(call, *local.get(), local_leader, point, newintercomm);
+    Communicator* const local = object::find_communicator(rank, local_handle);
+    error = join_groups(call, *local, local_leader, point, newintercomm);
+    // It was there to join the groups.
+    local->free_handle();
     if (error == MPI_SUCCESS) {
-        object::find_communicator(rank, *newintercomm)->set_error_handler(errhandler);
+        Communicator* const made = object::find_communicator(rank, *newintercomm);
+        made->set_error_handler(errhandler);
+        made->take_hints(hints_of(call, info));
     }
     return error;
 }

@@ -160,7 +160,7 @@ int Imrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Me
             return fail_for_memory(call);
         }
         *message = MPI_MESSAGE_NULL;
-        *request = object::make_request(rank, *rank.self, op);
+        *request = object::make_request(rank, rank.any_own(), op);
         return MPI_SUCCESS;
     }
     Matched matched;

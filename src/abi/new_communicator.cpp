@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "abi/call_order.hpp"
+#include "object/agreement.hpp"
 #include "object/collective.hpp"
+#include "object/group.hpp"
 
 namespace headway::abi {
 
@@ -22,18 +24,14 @@ NewCommunicator::NewCommunicator(Call& call, const Communicator& parent, std::ui
                                  const std::vector<int>& members)
     : made_(Communicator::create(rank_of(call), context, members, parent.error_handler()))
 {
-    if (made_ == nullptr) {
-        fail_for_memory(call);
-    }
+    take_parent(call, parent);
 }
 
 NewCommunicator::NewCommunicator(Call& call, const Communicator& parent, std::uint32_t context,
                                  const object::TwoGroups& groups)
     : made_(Communicator::create_inter(rank_of(call), context, groups, parent.error_handler()))
 {
-    if (made_ == nullptr) {
-        fail_for_memory(call);
-    }
+    take_parent(call, parent);
 }
 
 NewCommunicator::NewCommunicator(Call& call, const Communicator& parent, std::uint32_t context)
@@ -42,8 +40,15 @@ NewCommunicator::NewCommunicator(Call& call, const Communicator& parent, std::ui
                               : Communicator::create(rank_of(call), context, parent.members(),
                                                      parent.error_handler()))
 {
+    take_parent(call, parent);
+}
+
+void NewCommunicator::take_parent(Call& call, const Communicator& parent)
+{
     if (made_ == nullptr) {
         fail_for_memory(call);
+    } else {
+        made_->set_session(parent.session());
     }
 }
 
@@ -124,6 +129,31 @@ int create_communicator(Call& call, const Communicator& parent,
                         MPI_Comm* newcomm)
 {
     return create(call, parent, context, groups, newcomm, nullptr);
+}
+
+int tag_of_text(const char* text) noexcept
+{
+    std::uint32_t hash = 0x811C'9DC5U;
+    for (; *text != '\0'; ++text) {
+        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x0100'0193U;
+    }
+    return static_cast<int>(hash >> 1U);
+}
+
+int create_from_group(Call& call, const object::Group& group, int tag, MPI_Comm* newcomm)
+{
+    Rank& rank = rank_of(call);
+    Communicator* const ground = rank.ground();
+    if (ground == nullptr) {
+        return fail_for_memory(call);
+    }
+    const auto context = object::agree_in_group(rank, *ground, group, tag);
+    const std::vector<int> members(group.world_ranks().begin(), group.world_ranks().end());
+    const int error = create_communicator(call, *ground, context, members, newcomm);
+    if (error == MPI_SUCCESS) {
+        object::find_communicator(rank, *newcomm)->set_session(group.session());
+    }
+    return error;
 }
 
 int split_communicator(Call& call, Communicator& comm, int color, int key, MPI_Comm* newcomm,

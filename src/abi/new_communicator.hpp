@@ -32,6 +32,8 @@ class NewCommunicator {
     MPI_Comm release() noexcept { return std::exchange(made_, nullptr)->handle(); }
 
   private:
+    void take_parent(Call& call, const object::Communicator& parent);
+
     object::Communicator* made_;
 };
 
@@ -43,6 +45,14 @@ int create_communicator(Call& call, const object::Communicator& parent,
 int create_communicator(Call& call, const object::Communicator& parent,
                         std::optional<std::uint32_t> context, const object::TwoGroups& groups,
                         MPI_Comm* newcomm);
+
+/// A number for the string by which processes that make a communicator from a group know each
+/// other. Strings that differ may give one number: what is told apart by it keeps its order anyway.
+int tag_of_text(const char* text) noexcept;
+
+/// Makes a communicator of a group without a parent; only its members call. `tag` tells it from
+/// others under way. The error handler is MPI_ERRORS_ARE_FATAL.
+int create_from_group(Call& call, const object::Group& group, int tag, MPI_Comm* newcomm);
 
 /// MPI_Comm_split, whose new communicator gets a topology.
 int split_communicator(Call& call, object::Communicator& comm, int color, int key,

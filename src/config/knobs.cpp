@@ -157,6 +157,26 @@ base::Result<Knobs> load_knobs(const platform::Environment& environment)
     return knobs;
 }
 
+std::vector<std::string_view> choices_of(const KnobRow& row)
+{
+    std::vector<std::string_view> words;
+    for (std::string_view list = row.choices; !list.empty();) {
+        const std::size_t bar = std::min(list.find('|'), list.size());
+        words.push_back(list.substr(0, bar));
+        list.remove_prefix(std::min(bar + 1, list.size()));
+    }
+    return words;
+}
+
+bool takes_value(const KnobRow& row, std::uint64_t value)
+{
+    if (value < row.lowest || value > row.highest) {
+        return false;
+    }
+    return row.type != KnobType::choice ||
+           !index_in(row.not_built, choices_of(row)[static_cast<std::size_t>(value)]);
+}
+
 std::vector<std::string> unknown_knob_warnings(const platform::Environment& environment)
 {
     std::vector<std::string> warnings;

@@ -19,4 +19,10 @@ base::Result<Knobs> load_knobs(const platform::Environment& environment);
 /// A misspelt setting must not pass silently, but it does not stop a program either.
 std::vector<std::string> unknown_knob_warnings(const platform::Environment& environment);
 
+/// The words of a choice, in the order of their values.
+std::vector<std::string_view> choices_of(const KnobRow& row);
+
+/// Whether a knob that is no path may have that value.
+bool takes_value(const KnobRow& row, std::uint64_t value);
+
 }  // namespace headway::config

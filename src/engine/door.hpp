@@ -15,6 +15,7 @@ namespace headway::engine {
 class Door {
   public:
     RankLock& lock() noexcept { return lock_; }
+    const RankLock& lock() const noexcept { return lock_; }
 
     /// Before the second thread can enter, perhaps in a call that is inside already.
     void enable_threads()

@@ -49,7 +49,12 @@ class Driver {
     RankLock& lock() noexcept { return lock_; }
     /// Null: nothing is recorded.
     observe::Tracer* tracer() noexcept { return tracer_; }
-    /// See stop_observing().
+    /// See start_observing() and stop_observing().
+    void start_recording(observe::Tracer& tracer) noexcept
+    {
+        tracer_ = &tracer;
+        worker_.start_recording(tracer);
+    }
     void stop_recording() noexcept
     {
         tracer_ = nullptr;

@@ -91,6 +91,11 @@ void end_call(Driver& driver, std::uint16_t function, std::int64_t begin_ns)
     if (depth == 0) {
         add(counters.calls, 1);
         add(counters.call_ns, length_ns);
+        CallTable* const table = driver.rank().calls;
+        if (table != nullptr && function < CallTable::functions_max) {
+            add(table->tallies[function].calls, 1);
+            add(table->tallies[function].call_ns, length_ns);
+        }
     }
 }
 
@@ -143,6 +148,23 @@ void record_delivered(observe::Tracer& tracer, const Op& receive)
     tracer.record(event);
 }
 
+void record_kept(Driver& driver, const transport::FrameHeader& header, std::uint64_t message_bytes)
+{
+    add(driver.rank().counters.messages_kept, 1);
+    observe::Record event = message_event(observe::EventKind::kept, header, message_bytes);
+    event.rank = driver.rank().rank;
+    driver.tracer()->tell(event);
+}
+
+void record_matched_late(Driver& driver, const transport::FrameHeader& header,
+                         std::uint64_t message_bytes)
+{
+    add(driver.rank().counters.messages_matched_late, 1);
+    observe::Record event = message_event(observe::EventKind::matched_late, header, message_bytes);
+    event.rank = driver.rank().rank;
+    driver.tracer()->tell(event);
+}
+
 void record_sleep(Driver& driver, std::int64_t begin_ns)
 {
     if (driver.tracer() == nullptr) {
@@ -152,6 +174,11 @@ void record_sleep(Driver& driver, std::int64_t begin_ns)
     const std::int64_t length_ns =
         observe::span_end(driver.tracer(), observe::SpanKind::sleep, rank, rank, begin_ns);
     add(driver.rank().counters.sleep_ns, static_cast<std::uint64_t>(length_ns));
+}
+
+void start_observing(Driver& driver, observe::Tracer& tracer)
+{
+    driver.start_recording(tracer);
 }
 
 void stop_observing(Driver& driver)

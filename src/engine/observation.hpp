@@ -33,8 +33,17 @@ void record_received(Driver& driver, const transport::FrameHeader& header,
 /// A receive is about to complete, with its results written.
 void record_delivered(observe::Tracer& tracer, const Op& receive);
 
+/// A message has no receive yet, and is kept; or a receive finds one that was kept.
+void record_kept(Driver& driver, const transport::FrameHeader& header, std::uint64_t message_bytes);
+void record_matched_late(Driver& driver, const transport::FrameHeader& header,
+                         std::uint64_t message_bytes);
+
 /// The calling thread of the driver's rank slept inside MPI since begin_ns. The tracer may be null.
 void record_sleep(Driver& driver, std::int64_t begin_ns);
+
+/// Begins to observe the driver's rank in a job that is not observed otherwise. Requires the rank's
+/// lock; the tracer outlives the driver.
+void start_observing(Driver& driver, observe::Tracer& tracer);
 
 /// Ends the observation of the driver's rank: the call that the thread is in ends now. From now on
 /// this driver records nothing.

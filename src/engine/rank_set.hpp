@@ -38,6 +38,31 @@ class BasicRankSet {
                0;
     }
 
+    /// Whether ranks 0 to `count` - 1 were all in this set or the other when looked at.
+    bool covers_with(const BasicRankSet& other, std::uint32_t count) const noexcept
+    {
+        for (std::uint32_t word = 0; word * 64 < count; ++word) {
+            const std::uint32_t rest = count - word * 64;
+            const std::uint64_t wanted =
+                rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
+            // (5) sequentially consistent, pairs with (1): of two that add themselves, one sees
+            // both.
+            const std::uint64_t own = words_[word].load(std::memory_order_seq_cst);
+            // (6) sequentially consistent, pairs with (1).
+            const std::uint64_t others = other.words_[word].load(std::memory_order_seq_cst);
+            if (((own | others) & wanted) != wanted) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    bool has(std::uint32_t rank) const noexcept
+    {
+        // Relaxed: a hint, or the rank's own doing.
+        return (words_[rank / 64].load(std::memory_order_relaxed) & bit(rank)) != 0;
+    }
+
     /// Some rank at or after `from` that was in the set when looked at, or ranks_max.
     std::uint32_t next(std::uint32_t from = 0) const noexcept
     {

@@ -55,7 +55,23 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_sent{0};
     std::atomic<std::uint64_t> messages_received{0};
     std::atomic<std::uint64_t> bytes_received{0};
-    std::atomic<std::uint64_t> threads_unobserved{0};  ///< threads for which there was no ring
+    std::atomic<std::uint64_t> messages_kept{0};          ///< arrived before their receive
+    std::atomic<std::uint64_t> messages_matched_late{0};  ///< of those, taken by a receive
+    std::atomic<std::uint64_t> threads_unobserved{0};     ///< threads for which there was no ring
+};
+
+/// What one function of the interface took, in a job with a profile (HEADWAY_STATS=2).
+struct CallTally {
+    std::atomic<std::uint64_t> calls{0};
+    std::atomic<std::uint64_t> call_ns{0};
+};
+
+/// By the index of the function. Written by threads of the rank, read by who prints the profile.
+struct CallTable {
+    static constexpr std::size_t functions_max = 1024;
+
+    std::int64_t began_ns = 0;  ///< when the rank began to communicate
+    CallTally tallies[functions_max];
 };
 
 struct RankState {
@@ -94,6 +110,7 @@ struct RankState {
     std::uint32_t process = 0;                ///< index of its process on the node
 
     RankCounters counters;
+    CallTable* calls = nullptr;  ///< null unless there is a profile; written when the rank starts
 
     // Rings of the rank's threads, the newest first. Written by the executor, read by whoever
     // writes the trace.
@@ -129,6 +146,8 @@ struct Directory {
     RankSet wanted;
     // Ranks asleep in the one wait, whom one may wake to work for others.
     RankSet idle;
+    // Ranks that have ended their communication: nobody waits for them in vain unnoticed.
+    RankSet ended;
     static constexpr std::size_t cpu_words = 16;
     std::atomic<std::uint64_t> cpus[cpu_words] = {};
     ProcessEntry processes[ranks_per_node_max] = {};
@@ -138,6 +157,13 @@ struct Directory {
     bool is_traced = false;    ///< and recorded
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
+    // Ranks whose threads may all call at once: where one sleeps, others may still compute. Set
+    // by ranks that start, read by one that sees all asleep.
+    std::atomic<std::uint32_t> threaded_ranks{0};
+    // 1 once a rank has seen that all wait and nothing moves: each says then what it waits for, and
+    // the last one ends the job. A futex for the others.
+    std::atomic<std::uint32_t> is_standing_still{0};
+    std::atomic<std::uint32_t> ranks_told{0};
     // Who writes the trace has set it: one writes, whatever happens.
     std::atomic<bool> is_trace_taken{false};
 };

@@ -8,6 +8,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/famine.hpp"
 #include "engine/observation.hpp"
+#include "engine/standstill.hpp"
 #include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
 
@@ -221,8 +222,11 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.rank().due_ns;
             lock.unlock();
-            word.park(due_ns != 0 ? platform::Deadline::at_ns(due_ns)
-                                  : platform::Deadline::never());
+            if (due_ns != 0) {
+                word.park(platform::Deadline::at_ns(due_ns));
+            } else {
+                sleep_until_rung(driver);
+            }
             lock.lock();
             record_sleep(driver, asleep_ns);
             auto& parks = driver.rank().counters.parks;
@@ -317,6 +321,9 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         famine = Famine();
         if (bedding->is_made()) {
             sleep_once(driver, condition, *bedding);
+            if (is_standing_still(driver)) [[unlikely]] {
+                report_standstill(driver, note);
+            }
         }
     }
 }

@@ -29,6 +29,7 @@ class Worker {
 
     /// Null: nothing is recorded.
     observe::Tracer* tracer() noexcept { return tracer_; }
+    void start_recording(observe::Tracer& tracer) noexcept { tracer_ = &tracer; }
     void stop_recording() noexcept { tracer_ = nullptr; }
 
     /// Completes an op of any rank and fires who waits for it. The results were written before.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calls need that are allowed before MPI_Init and after MPI_Finalize, and from any thread at
-// any thread level (MPI-5.0 section 11.6.1): infos, error handlers, error codes, facts of Fortran.
+// any thread level (MPI-5.0 section 11.6.1): infos, error handlers, error codes, facts of Fortran,
+// the tool interface.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include "object/error_code.hpp"
 #include "object/handle_table.hpp"
 #include "object/info.hpp"
+#include "object/tool.hpp"
 
 namespace headway::object {
 
@@ -31,6 +33,7 @@ struct AnyTimePart {
     HandlePool pool;
     std::mutex mutex;
     ErrorCodes error_codes;
+    ToolPart tools;
     /// What a Fortran layer said of its types (MPI_Abi_set_fortran_info).
     std::optional<Info> fortran_info;
     /// By log2 of the size.

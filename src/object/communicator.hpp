@@ -80,6 +80,10 @@ class Communicator {
         joint_scope().context = context;
     }
 
+    /// Number of the session that it comes from; 0: from the world that MPI_Init makes.
+    std::uint32_t session() const noexcept { return session_; }
+    void set_session(std::uint32_t number) noexcept { session_ = number; }
+
     /// World ranks of the members of the local group, in order.
     std::vector<int> members() const;
     /// World ranks of those that peer_count() counts, in order.
@@ -107,6 +111,8 @@ class Communicator {
     const Info& hints() const noexcept { return hints_; }
     /// Takes those that Headway knows, if their values make sense; others stay as they are.
     void take_hints(const Info& given);
+    /// A fact about it that MPI_Comm_get_info tells.
+    void tell(std::string_view key, std::string_view value) { hints_.set(key, value); }
     /// Number of the next collective call, from 1 on, where somebody counts them.
     std::uint64_t count_collective() noexcept { return ++collectives_; }
     /// How many partitioned messages in one direction with that peer and tag were initialized
@@ -146,6 +152,7 @@ class Communicator {
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
     int references_ = 1;
+    std::uint32_t session_ = 0;
     std::uint64_t collectives_ = 0;
     std::map<std::array<int, 3>, std::uint32_t> partitioned_;
     std::unique_ptr<SendBuffer> send_buffer_;

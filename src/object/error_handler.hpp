@@ -26,18 +26,21 @@ class ErrorHandler {
         : action_(Action::user), suits_(Suits::communicator), communicator_function_(function)
     {
     }
+    explicit ErrorHandler(MPI_Session_errhandler_function* function) noexcept
+        : action_(Action::user), suits_(Suits::session), session_function_(function)
+    {
+    }
 
     Action action() const noexcept { return action_; }
     Suits suits() const noexcept { return suits_; }
-    bool is_for_communicators() const noexcept
-    {
-        return suits_ == Suits::all || suits_ == Suits::communicator;
-    }
+    bool is_for(Suits objects) const noexcept { return suits_ == Suits::all || suits_ == objects; }
     /// Requires a user's handler for communicators.
     MPI_Comm_errhandler_function* communicator_function() const noexcept
     {
         return communicator_function_;
     }
+    /// Requires a user's handler for sessions.
+    MPI_Session_errhandler_function* session_function() const noexcept { return session_function_; }
 
     /// Handles that users hold of this object: all are one value, valid until the last is freed.
     /// Requires the lock of the rank's AnyTimePart.
@@ -64,7 +67,10 @@ class ErrorHandler {
     Action action_;
     Suits suits_ = Suits::all;
     HandleBits handle_bits_ = 0;
-    MPI_Comm_errhandler_function* communicator_function_ = nullptr;
+    union {
+        MPI_Comm_errhandler_function* communicator_function_ = nullptr;
+        MPI_Session_errhandler_function* session_function_;
+    };
     std::atomic<std::uint32_t> references_{1};
 };
 

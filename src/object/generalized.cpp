@@ -71,8 +71,9 @@ MPI_Request start_generalized(Rank& rank, const Generalized::Functions& function
         return MPI_REQUEST_NULL;
     }
     set_keep(*op, new Generalized(functions));
-    op->owner_cookie = reinterpret_cast<std::uintptr_t>(rank.self);
-    rank.self->add_reference();
+    Communicator& holder = rank.any_own();
+    op->owner_cookie = reinterpret_cast<std::uintptr_t>(&holder);
+    holder.add_reference();
     return handle;
 }
 

@@ -7,8 +7,8 @@
 
 namespace headway::object {
 
-Group::Group(std::vector<int> world_ranks, int own_world_rank)
-    : world_ranks_(std::move(world_ranks))
+Group::Group(std::vector<int> world_ranks, int own_world_rank, std::uint32_t session)
+    : world_ranks_(std::move(world_ranks)), session_(session)
 {
     places_.reserve(world_ranks_.size());
     for (std::size_t place = 0; place < world_ranks_.size(); ++place) {

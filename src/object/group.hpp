@@ -12,9 +12,11 @@ namespace headway::object {
 class Group {
   public:
     /// `own_world_rank`: the rank whose object this is, which may be a member or not.
-    Group(std::vector<int> world_ranks, int own_world_rank);
+    /// `session`: the number of that it comes from (Session), 0 for MPI_Init's world.
+    Group(std::vector<int> world_ranks, int own_world_rank, std::uint32_t session = 0);
 
     int size() const noexcept { return static_cast<int>(world_ranks_.size()); }
+    std::uint32_t session() const noexcept { return session_; }
     /// This rank's place, or MPI_UNDEFINED.
     int rank() const noexcept { return rank_; }
     std::span<const int> world_ranks() const noexcept { return world_ranks_; }
@@ -26,6 +28,7 @@ class Group {
     /// (world rank, place), sorted: places are found in logarithmic time.
     std::vector<std::pair<int, int>> places_;
     int rank_;
+    std::uint32_t session_;
 };
 
 /// The set operations of MPI-5.0 section 7.3.2, in its orders.

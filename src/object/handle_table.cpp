@@ -123,13 +123,13 @@ std::uint32_t HandleTable::take_block() noexcept
 }
 
 HandlePool::HandlePool(HandleTable& table, std::uint32_t quarantine, bool is_shared) noexcept
-    : table_(table), is_shared_(is_shared), quarantine_(quarantine)
+    : table_(table), mode_(is_shared ? shared : 0), quarantine_(quarantine)
 {
 }
 
 std::unique_lock<std::mutex> HandlePool::guard() noexcept
 {
-    return is_shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+    return (mode_ & shared) != 0 ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
 std::uint32_t HandlePool::take_oldest_freed() noexcept
@@ -157,10 +157,36 @@ std::uint32_t HandlePool::take_slot() noexcept
     return fresh_++;
 }
 
-HandleBits HandlePool::acquire(Kind kind, void* object) noexcept
+HandleBits HandlePool::make_watched(Kind kind, void* object) noexcept
+{
+    const auto lock = guard();
+    const HandleBits bits = make(kind, object);
+    if ((mode_ & tracked) != 0 && bits != 0) {
+        made_by_[static_cast<std::uint32_t>((bits - table_.base_) / slot_bytes)] =
+            platform::capture_frames();
+    }
+    return bits;
+}
+
+std::vector<HandlePool::Origin> HandlePool::origins() const
+{
+    std::vector<Origin> found;
+    for (const auto& [index, frames] : made_by_) {
+        const Slot& slot = table_.slots_[index];
+        // Relaxed, as in release(): the pool's own threads.
+        const std::uint32_t key = slot.key.load(std::memory_order_relaxed);
+        if (key != 0) {
+            found.push_back({static_cast<Kind>(key >> 8U),
+                             reinterpret_cast<HandleBits>(&slot) | (key & generation_mask),
+                             &frames});
+        }
+    }
+    return found;
+}
+
+HandleBits HandlePool::make(Kind kind, void* object) noexcept
 {
     assert(object != nullptr && kind != Kind::none);
-    const auto lock = guard();
     const std::uint32_t index = take_slot();
     if (index == HandleTable::no_block) {
         return 0;

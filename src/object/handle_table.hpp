@@ -10,10 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "object/handle.hpp"
+#include "platform/call_site.hpp"
 
 namespace headway::object {
 
@@ -119,13 +122,23 @@ class HandleTable {
 /// Thread rule: one thread at a time, or any where `is_shared` (MPI_THREAD_MULTIPLE).
 class HandlePool {
   public:
+    /// Where a live handle was made. Requires track_origins().
+    struct Origin {
+        Kind kind;
+        HandleBits bits;
+        const platform::Frames* frames;
+    };
+
     HandlePool(HandleTable& table, std::uint32_t quarantine, bool is_shared) noexcept;
     HandlePool(const HandlePool&) = delete;
     HandlePool& operator=(const HandlePool&) = delete;
 
     /// A handle of that kind for `object`; 0 where the table is full.
     /// Requires `object` not null and `kind` not none.
-    HandleBits acquire(Kind kind, void* object) noexcept;
+    HandleBits acquire(Kind kind, void* object) noexcept
+    {
+        return mode_ == 0 ? make(kind, object) : make_watched(kind, object);
+    }
 
     template <typename Handle>
     Handle acquire(void* object) noexcept
@@ -147,20 +160,35 @@ class HandlePool {
     bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept;
 
     /// Says whether several threads call from now on. Requires that none is in a call.
-    void set_shared(bool is_shared) noexcept { is_shared_ = is_shared; }
+    void set_shared(bool is_shared) noexcept
+    {
+        mode_ = is_shared ? mode_ | shared : mode_ & tracked;
+    }
+
+    /// From now on remembers where handles are made. Requires that no other thread is in a call.
+    void track_origins() noexcept { mode_ |= tracked; }
+    /// Live handles that were made since, oldest slot first.
+    std::vector<Origin> origins() const;
 
     /// Handles that are acquired and not yet released (leak reports).
     std::size_t live_count() const noexcept { return live_count_; }
 
   private:
+    // Bits of mode_: one test tells the usual pool from all others.
+    static constexpr unsigned shared = 1;
+    static constexpr unsigned tracked = 2;
+
     std::unique_lock<std::mutex> guard() noexcept;
+    HandleBits make(Kind kind, void* object) noexcept;
+    [[gnu::cold]] HandleBits make_watched(Kind kind, void* object) noexcept;
     std::uint32_t take_slot() noexcept;
     std::uint32_t take_oldest_freed() noexcept;
 
     HandleTable& table_;
     std::mutex mutex_;
-    bool is_shared_;
+    unsigned mode_;
     std::uint32_t quarantine_;
+    std::map<std::uint32_t, platform::Frames> made_by_;  ///< by slot; empty unless tracked
     /// Queue of freed slots, oldest first, linked by Slot::next_freed.
     std::uint32_t oldest_freed_ = 0;
     std::uint32_t newest_freed_ = 0;

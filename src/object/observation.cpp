@@ -10,6 +10,8 @@
 #include "engine/wait.hpp"
 #include "object/collective.hpp"
 #include "object/observed_call.hpp"
+#include "object/profile.hpp"
+#include "object/tool.hpp"
 #include "object/version.hpp"
 #include "observe/trace_file.hpp"
 #include "platform/process.hpp"
@@ -148,6 +150,9 @@ void begin_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t 
 void end_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns) noexcept
 {
     engine::end_call(as_rank(rank).driver(), function, begin_ns);
+    if (rank.tracer != nullptr) {
+        deliver_tool_events(rank);
+    }
 }
 
 bool prepare_trace(const config::Knobs& knobs)
@@ -170,7 +175,11 @@ void finish_observation(Rank& rank)
     }
     engine::stop_observing(rank.driver());
     rank.tracer = nullptr;
-    const bool is_whole = meet_others(rank);
+    if (!rank.process().node().directory.is_observed) {
+        return;  // its own tools observed this rank, nobody the others
+    }
+    // Without MPI_COMM_WORLD nobody says when all have come to their end.
+    const bool is_whole = rank.world == nullptr || meet_others(rank);
     if (rank.world_rank != 0) {
         return;
     }
@@ -179,7 +188,9 @@ void finish_observation(Rank& rank)
     if (!is_whole) {
         complain(0, "the node heap is exhausted, so other ranks may miss their last events");
     }
-    if (process.knobs().stats != 0) {
+    if (process.knobs().stats == stats_with_calls) {
+        print_profile(process);
+    } else if (process.knobs().stats != 0) {
         print_table(directory);
     }
     if (directory.is_traced && take_trace(directory)) {

@@ -12,7 +12,8 @@ namespace headway::object {
 void begin_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns,
                          bool may_adopt) noexcept;
 
-/// It ends now. Nothing happens where the rank is not observed any more.
+/// It ends now; callbacks of tools hear what came up. Nothing happens where the rank is not
+/// observed any more.
 void end_observed_call(RankAccess& rank, std::uint16_t function, std::int64_t begin_ns) noexcept;
 
 }  // namespace headway::object

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "object/any_time.hpp"
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
 #include "object/observation.hpp"
@@ -72,7 +74,9 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     if (!knobs) {
         return base::Failure{knobs.sentence()};
     }
-    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, knobs.value()));
+    config::Knobs settings = knobs.value();
+    apply_tool_settings(settings);
+    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, settings));
     if (process_handles() == nullptr) {
         return base::Failure{
             "cannot reserve 1 GiB of addresses for handles; raise the limit on "
@@ -387,7 +391,15 @@ bool Process::has_started() const noexcept
 bool Process::note_finalized() noexcept
 {
     // (3) acq_rel, pairs with itself: the last one finds what the others have left.
-    return finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
+    const bool is_last =
+        finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
+    return is_last && !std::exchange(has_left_, true);
+}
+
+void Process::note_return() noexcept
+{
+    // Relaxed: the ranks that end order themselves.
+    finalized_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Process::abort_job(int code, std::string_view sentence) noexcept

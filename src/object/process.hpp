@@ -58,8 +58,11 @@ class Process {
     bool note_start() noexcept;
     /// A rank ends without having called MPI_Init. True: another one has called it.
     bool note_absence() noexcept;
-    /// A rank has called MPI_Finalize. True: it was the last one, and the process leaves the job.
+    /// A rank has ended its communication. True: it was the last one, and the process leaves the
+    /// job; once in a run of the program.
     bool note_finalized() noexcept;
+    /// A rank whose end was noted begins to communicate again.
+    void note_return() noexcept;
     /// Whether a rank has called MPI_Init.
     bool has_started() const noexcept;
 
@@ -89,7 +92,8 @@ class Process {
     /// that of two that happen at once one sees the other. Written and read by ranks.
     std::atomic<std::uint64_t> starts_{0};
     std::atomic<bool> has_warned_{false};  ///< set by the first rank to ask
-    std::atomic<int> finalized_count_{0};  ///< written by ranks in MPI_Finalize
+    std::atomic<int> finalized_count_{0};  ///< written by ranks that end, or begin again
+    bool has_left_ = false;                ///< touched by ranks that end, under a mutex of theirs
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -2,11 +2,19 @@
 #include "object/rank.hpp"
 
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <utility>
 
+#include "engine/observation.hpp"
+#include "engine/standstill.hpp"
 #include "object/buffer.hpp"
+#include "object/leaks.hpp"
+#include "object/memory_kinds.hpp"
 #include "object/process.hpp"
+#include "object/profile.hpp"
+#include "object/session.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -18,6 +26,7 @@ namespace {
 // are fixed.
 constexpr std::uint32_t world_context = 0;
 constexpr std::uint32_t self_context = 2;
+constexpr std::uint32_t ground_context = 4;
 constexpr unsigned leader_shift = 13;
 constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
@@ -33,20 +42,6 @@ platform::DeviceMemory::Watch watch_of(config::DeviceMemoryChoice choice)
             return DeviceMemory::Watch::always;
         default:
             return DeviceMemory::Watch::if_likely;
-    }
-}
-
-const char* name_of_level(int thread_level)
-{
-    switch (thread_level) {
-        case MPI_THREAD_SINGLE:
-            return "MPI_THREAD_SINGLE";
-        case MPI_THREAD_FUNNELED:
-            return "MPI_THREAD_FUNNELED";
-        case MPI_THREAD_SERIALIZED:
-            return "MPI_THREAD_SERIALIZED";
-        default:
-            return "MPI_THREAD_MULTIPLE";
     }
 }
 
@@ -67,34 +62,132 @@ Rank::Rank(Process& process, int rank) : process_(process)
 
 Rank::~Rank() = default;
 
-base::Outcome Rank::open(engine::Node& node, int thread_level)
+base::Outcome Rank::make_parts(engine::Node& node)
 {
     engine::RankState& state = node.rank_state(static_cast<std::uint32_t>(world_rank));
-    const bool is_shared = thread_level == MPI_THREAD_MULTIPLE;
-    if (is_shared) {
-        door_.enable_threads();
-    }
-    thread_level_ = thread_level;
-    main_thread_ = platform::thread_id();
     worker_ = std::make_unique<engine::Worker>(node, &state);
     driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
     tracer = driver_->tracer();
     pool_ = std::make_unique<HandlePool>(
-        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), is_shared);
+        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine),
+        door_.lock().is_enabled());
     if (!protocol::create_rank_part(*driver_)) {
         return base::Failure{
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
             "the size of /dev/shm"};
     }
-    door_.open(*driver_);
-    phase = Phase::running;
     device_memory_ =
         std::make_unique<platform::DeviceMemory>(watch_of(process_.knobs().device_memory));
     if (device_memory_->is_needed()) {
         plain_address_min = std::numeric_limits<std::uintptr_t>::max();
     }
+    empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
+    empty_group = empty_group_.get();
+    watch_for_leaks(*this);
+    begin_profile(*this);
+    return base::Done{};
+}
+
+void Rank::share_among_threads()
+{
+    if (!door_.lock().is_enabled()) {
+        door_.enable_threads();
+        // Relaxed: see Directory::threaded_ranks.
+        process_.node().directory.threaded_ranks.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (pool_ != nullptr) {
+        pool_->set_shared(true);
+    }
+}
+
+base::Outcome Rank::start(engine::Node& node, int thread_level)
+{
+    if (is_running()) {
+        return base::Done{};
+    }
+    if (thread_level == MPI_THREAD_MULTIPLE) {
+        share_among_threads();
+    }
+    thread_level_ = thread_level;
+    if (driver_ == nullptr) {
+        if (auto made = make_parts(node); !made) {
+            return made;
+        }
+    }
+    done_op_ = driver_->create_op(engine::OpKind::send);
+    if (done_op_ == nullptr) {
+        return base::Failure{
+            "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or the size of "
+            "/dev/shm"};
+    }
+    driver_->complete(done_op_);
+    engine::note_return(*driver_);
+    door_.open(*driver_);
+    phase = Phase::running;
     describe_environment();
+    const std::lock_guard guard(any_time_->mutex);
+    if (any_time_->tools.wants_observation) {
+        observe_for_tools();
+    }
+    return base::Done{};
+}
+
+base::Outcome Rank::open(engine::Node& node, int thread_level)
+{
+    if (auto started = start(node, thread_level); !started) {
+        return started;
+    }
+    if (thread_level == MPI_THREAD_MULTIPLE) {
+        share_among_threads();
+    }
+    thread_level_ = thread_level;
+    main_thread_ = platform::thread_id();
+    describe_environment();
+    world_phase_ = Phase::running;
     return make_predefined();
+}
+
+void Rank::observe_for_tools()
+{
+    if (!is_running() || tool_tracer_ != nullptr) {
+        return;
+    }
+    // In an observed job its threads keep the rings they have.
+    tool_tracer_ =
+        tracer != nullptr
+            ? std::make_unique<observe::Tracer>(tracer->owner(), tracer->records_a_ring())
+            : std::make_unique<observe::Tracer>(platform::random_token(), 0);
+    tool_tracer_->set_listener(&listener_);
+    engine::start_observing(*driver_, *tool_tracer_);
+    tracer = tool_tracer_.get();
+}
+
+observe::Listener Rank::take_tool_events()
+{
+    return std::exchange(listener_, {});
+}
+
+Communicator* Rank::ground()
+{
+    if (ground_ == nullptr) {
+        std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
+        std::iota(everyone.begin(), everyone.end(), 0);
+        // No handle of the application leads to it.
+        ground_ = Communicator::create(*this, ground_context, everyone,
+                                       predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL)),
+                                       MPI_COMM_NULL);
+    }
+    return ground_;
+}
+
+Session* Rank::find_session(std::uint32_t number) noexcept
+{
+    for (const auto& session : sessions_) {
+        if (session->number() == number) {
+            return session.get();
+        }
+    }
+    return nullptr;
 }
 
 void Rank::describe_environment()
@@ -102,7 +195,8 @@ void Rank::describe_environment()
     universe_size_ = process_.rank_count();
     environment_info_ = describe_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
-    environment_info_.set("thread_level", name_of_level(thread_level_));
+    environment_info_.set("thread_level", name_of_thread_level(thread_level_));
+    environment_info_.set(memory_kinds_key, supported_memory_kinds(""));
 }
 
 const int* Rank::predefined_attribute(int keyval) const noexcept
@@ -137,32 +231,41 @@ base::Outcome Rank::make_predefined()
     ErrorHandler* fatal = predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL));
     world = Communicator::create(*this, world_context, everyone, fatal, MPI_COMM_WORLD);
     self = Communicator::create(*this, self_context, {world_rank}, fatal, MPI_COMM_SELF);
-    done_op_ = driver_->create_op(engine::OpKind::send);
-    if (world == nullptr || self == nullptr || done_op_ == nullptr) {
+    if (world == nullptr || self == nullptr) {
         return base::Failure{
             "the node heap has no room for MPI_COMM_WORLD; raise "
             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
-    driver_->complete(done_op_);
+    for (Communicator* made : {world, self}) {
+        made->tell(memory_kinds_key, supported_memory_kinds(""));
+    }
     world->set_name("MPI_COMM_WORLD");
     self->set_name("MPI_COMM_SELF");
-    empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
-    empty_group = empty_group_.get();
     return base::Done{};
+}
+
+void Rank::close_world()
+{
+    world_phase_ = Phase::finalized;
+    self->drop_reference();
+    world->drop_reference();
+    self = nullptr;
+    world = nullptr;
 }
 
 void Rank::close()
 {
-    phase = Phase::finalized;
+    phase = world_phase_;
+    engine::note_end(*driver_);
     door_.close();
     for (const auto& [key, datatype] : fortran_types_) {
         free_datatype(*this, datatype);
     }
     fortran_types_.clear();
-    self->drop_reference();
-    world->drop_reference();
-    self = nullptr;
-    world = nullptr;
+    if (ground_ != nullptr) {
+        ground_->drop_reference();
+        ground_ = nullptr;
+    }
     driver_->destroy_op(done_op_);
 }
 

@@ -16,6 +16,7 @@
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
 #include "object/rank_access.hpp"
+#include "observe/tracer.hpp"
 #include "platform/device_memory.hpp"
 #include "platform/process.hpp"
 
@@ -23,6 +24,7 @@ namespace headway::object {
 
 class Process;
 class SendBuffer;
+class Session;
 
 /// An MPI rank: what of it is private to its process. Its progress state lies in the node heap.
 /// Thread rule: the rank's threads, one at a time (its lock sees to that).
@@ -33,10 +35,35 @@ class Rank : public RankAccess {
     Rank(const Rank&) = delete;
     Rank& operator=(const Rank&) = delete;
 
-    /// Joins the node and makes the predefined objects. Failure: the node heap is exhausted.
+    /// MPI_Init: lets the rank communicate where it does not yet, and makes the predefined
+    /// communicators. Failure: the node heap is exhausted.
     base::Outcome open(engine::Node& node, int thread_level);
-    /// After the last communication of all ranks.
+    /// What sessions need of it: everything but these communicators. No effect on a rank that
+    /// communicates.
+    base::Outcome start(engine::Node& node, int thread_level);
+    /// MPI_Finalize, after the last communication of MPI_COMM_WORLD.
+    void close_world();
+    /// Ends the rank's communication, which start() may begin again. Requires: no world, no
+    /// session, no operation open.
     void close();
+
+    bool is_running() const noexcept { return phase == Phase::running; }
+    /// Where the rank stands with MPI_Init and MPI_Finalize, whatever its sessions do.
+    Phase world_phase() const noexcept { return world_phase_; }
+    /// Whether it ever communicated.
+    bool was_started() const noexcept { return driver_ != nullptr; }
+
+    /// The library's own communicator of all ranks, in the order of their numbers; made at first
+    /// use. Null: the node heap is exhausted.
+    Communicator* ground();
+    /// A communicator that holds this rank, for operations that have none. Requires: is_running().
+    Communicator& any_own() noexcept { return self != nullptr ? *self : *ground_; }
+
+    std::vector<std::unique_ptr<Session>>& sessions() noexcept { return sessions_; }
+    /// Null: it is over, or `number` is 0.
+    Session* find_session(std::uint32_t number) noexcept;
+    /// A number for a session, never 0.
+    std::uint32_t number_session() noexcept { return ++sessions_made_; }
 
     Process& process() noexcept { return process_; }
     engine::Driver& driver() noexcept { return *driver_; }
@@ -73,11 +100,27 @@ class Rank : public RankAccess {
     std::uint32_t acquire_context();
     void release_context(std::uint32_t context);
 
+    /// That MPI_Init provided.
+    /// Counts and listens for tools from now on, if the rank communicates; else when it begins to.
+    /// Requires: inside a call, or before the first.
+    void observe_for_tools();
+    /// What came up since the last time; moved out.
+    observe::Listener take_tool_events();
+    /// Whether tools listen to it.
+    bool has_listener() const noexcept { return tool_tracer_ != nullptr; }
+
     int thread_level() const noexcept { return thread_level_; }
+    /// What all of the rank's threads together may do.
+    int thread_level_max() const noexcept
+    {
+        return door_.lock().is_enabled() ? MPI_THREAD_MULTIPLE : thread_level_;
+    }
     bool is_main_thread() const noexcept { return main_thread_ == platform::thread_id(); }
 
   private:
+    base::Outcome make_parts(engine::Node& node);
     base::Outcome make_predefined();
+    void share_among_threads();
     void describe_environment();
 
     Process& process_;
@@ -86,6 +129,12 @@ class Rank : public RankAccess {
     std::unique_ptr<engine::Driver> driver_;
     std::unique_ptr<HandlePool> pool_;
     std::unique_ptr<Group> empty_group_;
+    Communicator* ground_ = nullptr;
+    Phase world_phase_ = Phase::before_init;
+    std::unique_ptr<observe::Tracer> tool_tracer_;
+    observe::Listener listener_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    std::uint32_t sessions_made_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;
     std::vector<engine::Op*> orphans_;
     engine::Op* done_op_ = nullptr;

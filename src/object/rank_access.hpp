@@ -16,6 +16,7 @@ namespace headway::object {
 
 class Communicator;
 class Group;
+class Session;
 struct AnyTimePart;
 
 enum class Phase : std::uint8_t {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/startup.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "boot/single.hpp"
 #include "engine/wait.hpp"
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
+#include "object/leaks.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
 #include "platform/baton.hpp"
@@ -52,9 +56,14 @@ void end_job(int code, std::string_view /*sentence*/)
     }
 }
 
+[[noreturn]] void refuse_start(const char* function, const std::string& sentence, int rank)
+{
+    platform::fatal(rank, std::string(function) + ": " + sentence);
+}
+
 [[noreturn]] void refuse_start(const std::string& sentence, int rank)
 {
-    platform::fatal(rank, "MPI_Init: " + sentence);
+    refuse_start("MPI_Init", sentence, rank);
 }
 
 void guard_against_forks()
@@ -95,6 +104,62 @@ Process& open_process(int ranks, bool is_host)
     return *made;
 }
 
+/// Sessions open and close ranks at any time, from any thread (MPI-5.0 section 11.6.1). Nobody
+/// waits for messages while he has it.
+std::mutex& opening()
+{
+    static std::mutex mutex;
+    return mutex;
+}
+
+/// The calling thread's rank, which communicates from now on. Requires: opening().
+Rank& start_rank(const char* function, int thread_level)
+{
+    auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
+    const bool is_first = rank == nullptr;
+    if (is_first) {
+        rank = &open_process(1, false).rank(0);
+    }
+    if (rank->is_running()) {
+        return *rank;
+    }
+    Process& process = rank->process();
+    process.warn_about_settings();
+    if (rank->was_started()) {
+        process.note_return();
+    } else if (!process.note_start()) {
+        refuse_start(
+            function,
+            "another rank has ended without calling MPI_Init or MPI_Session_init, which all ranks "
+            "must call",
+            rank->world_rank);
+    }
+    if (const auto started = rank->start(process.node(), thread_level); !started) {
+        refuse_start(function, started.sentence(), rank->world_rank);
+    }
+    if (is_first) {
+        platform::set_only_rank(static_cast<RankAccess*>(rank));
+    }
+    return *rank;
+}
+
+/// The rank communicates no more; with the last one the process leaves the job. Requires:
+/// opening().
+void end_rank(Rank& rank)
+{
+    report_leaks(rank);
+    rank.close();
+    // A team goes with the function that made it, not with a launcher.
+    // (5) acquire, pairs with (1).
+    const bool is_launched = own_process.load(std::memory_order_acquire) == &rank.process();
+    if (is_launched && rank.process().note_finalized()) {
+        rank.process().node().agent().stop();
+        if (const auto left = rank.process().boot().finalize(); !left) {
+            platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
+        }
+    }
+}
+
 /// MPI_Finalize detaches buffers (MPI-5.0 section 3.6): their messages leave first.
 void flush_buffers(Rank& rank)
 {
@@ -108,6 +173,12 @@ void flush_buffers(Rank& rank)
     }
 }
 
+/// Sends whose requests were freed may still wait for room.
+void wait_until_quiet(Rank& rank)
+{
+    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+}
+
 void wait_for_everyone(Rank& rank)
 {
     flush_buffers(rank);
@@ -119,8 +190,7 @@ void wait_for_everyone(Rank& rank)
     }
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
-    // Sends whose requests were freed may still wait for room.
-    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+    wait_until_quiet(rank);
 }
 
 /// What a simulation was, in a line that is the same whenever it is repeated.
@@ -172,22 +242,10 @@ int run_ranks(Process& process, int (*body)(void*), void* argument)
 
 void initialize(int thread_level)
 {
-    auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
-    const bool is_first = rank == nullptr;
-    if (is_first) {
-        rank = &open_process(1, false).rank(0);
-    }
-    Process& process = rank->process();
-    process.warn_about_settings();
-    if (!process.note_start()) {
-        refuse_start("another rank has ended without calling MPI_Init, which all ranks must call",
-                     rank->world_rank);
-    }
-    if (const auto opened = rank->open(process.node(), thread_level); !opened) {
-        refuse_start(opened.sentence(), rank->world_rank);
-    }
-    if (is_first) {
-        platform::set_only_rank(static_cast<RankAccess*>(rank));
+    const std::lock_guard guard(opening());
+    Rank& rank = start_rank("MPI_Init", thread_level);
+    if (const auto opened = rank.open(rank.process().node(), thread_level); !opened) {
+        refuse_start("MPI_Init", opened.sentence(), rank.world_rank);
     }
 }
 
@@ -195,16 +253,49 @@ void finalize(Rank& rank)
 {
     wait_for_everyone(rank);
     finish_observation(rank);
-    rank.close();
-    // A team goes with the function that made it, not with a launcher.
-    // (5) acquire, pairs with (1).
-    const bool is_launched = own_process.load(std::memory_order_acquire) == &rank.process();
-    if (is_launched && rank.process().note_finalized()) {
-        rank.process().node().agent().stop();
-        if (const auto left = rank.process().boot().finalize(); !left) {
-            platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
-        }
+    const std::lock_guard guard(opening());
+    rank.close_world();
+    if (rank.sessions().empty()) {
+        end_rank(rank);
     }
+}
+
+Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler)
+{
+    const std::lock_guard guard(opening());
+    // Libraries with sessions of their own know nothing of each other's threads.
+    Rank& rank = start_rank("MPI_Session_init", MPI_THREAD_MULTIPLE);
+    if (rank.ground() == nullptr) {
+        refuse_start("MPI_Session_init",
+                     "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or the size "
+                     "of /dev/shm",
+                     rank.world_rank);
+    }
+    rank.sessions().push_back(std::make_unique<Session>(
+        rank.number_session(), std::min(thread_level, rank.thread_level_max()), std::move(hints),
+        error_handler));
+    return *rank.sessions().back();
+}
+
+bool close_session(Rank& rank, Session& session)
+{
+    if (session.send_buffer() != nullptr && !session.send_buffer()->flush(rank)) {
+        return false;
+    }
+    const bool may_end = rank.world == nullptr && rank.sessions().size() == 1;
+    if (may_end) {
+        if (rank.send_buffer() != nullptr && !rank.send_buffer()->flush(rank)) {
+            return false;
+        }
+        wait_until_quiet(rank);
+        finish_observation(rank);
+    }
+    const std::lock_guard guard(opening());
+    std::erase_if(rank.sessions(), [&](const auto& each) { return each.get() == &session; });
+    if (rank.world == nullptr && rank.sessions().empty()) {
+        end_rank(rank);
+    }
+    return true;
 }
 
 int run_team(int ranks, int (*body)(void*), void* argument)
@@ -247,10 +338,10 @@ void enter_rank(int index)
 RankEnd leave_rank()
 {
     Rank& rank = as_rank(*current_rank());
-    if (rank.phase == Phase::before_init) {
+    if (!rank.was_started()) {
         return rank.process().note_absence() ? RankEnd::missed : RankEnd::outside;
     }
-    return rank.phase == Phase::finalized ? RankEnd::finalized : RankEnd::inside;
+    return rank.is_running() ? RankEnd::inside : RankEnd::finalized;
 }
 
 void end_hosted_job(int code)

@@ -2,6 +2,10 @@
 // How ranks come into being and leave.
 #pragma once
 
+#include "object/error_handler.hpp"
+#include "object/info.hpp"
+#include "object/session.hpp"
+
 #include "object/rank.hpp"
 
 namespace headway::object {
@@ -11,8 +15,20 @@ namespace headway::object {
 /// ends the job. Requires: the calling thread's rank is not running and was not finalized.
 void initialize(int thread_level);
 
-/// MPI_Finalize of a rank: waits for all ranks, then takes the objects down.
+/// MPI_Finalize of a rank: waits for all ranks, then takes the objects down. A rank with sessions
+/// goes on communicating.
 void finalize(Rank& rank);
+
+/// MPI_Session_init of the calling thread's rank: lets it communicate where it does not yet, and
+/// makes a session, without a handle. `thread_level`: what is asked for. Blocks for the other ranks
+/// of the job where it is the first of MPI_Init and this in its process. Any thread at any time.
+/// On failure prints one sentence and ends the job.
+Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler);
+
+/// MPI_Session_finalize: its buffered messages leave, and with the last session of a rank that is
+/// not between MPI_Init and MPI_Finalize the rank ends its communication, once what it has sent is
+/// on its way. False: the node heap is exhausted.
+[[nodiscard]] bool close_session(Rank& rank, Session& session);
 
 /// Runs `body` in `ranks` threads, each a rank of one job inside this process, and returns the
 /// number of bodies that did not return 0. Each body calls MPI_Init and MPI_Finalize itself. A

@@ -14,6 +14,9 @@ enum class EventKind : std::uint8_t {
     posted,     ///< a message has been handed to the lane to its receiver
     received,   ///< its frame has been taken off the lane
     delivered,  ///< its bytes are in the receiver's buffer and the receive is complete
+    // Told to listeners only.
+    kept,          ///< a message arrived before its receive, and waits for it
+    matched_late,  ///< a receive has found such a message
 };
 
 /// What takes time beside the application's calls. The names are those of span_names.

@@ -145,6 +145,9 @@ class TraceText {
                 case EventKind::delivered:
                     write_message(record, shown);
                     break;
+                case EventKind::kept:
+                case EventKind::matched_late:
+                    break;
             }
         });
         const std::int64_t since_ns = ring.open_since_ns();

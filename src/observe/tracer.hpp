@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "observe/ring.hpp"
 #include "platform/cpu.hpp"
@@ -12,6 +13,15 @@ namespace headway::observe {
 
 /// Name of a function by its index, "MPI_Send".
 using FunctionName = const char* (*)(std::uint16_t function);
+
+/// Events that wait for a tool of the rank, which hears of them at the end of a call.
+/// Thread rule: the rank's threads, under its lock.
+struct Listener {
+    static constexpr std::size_t pending_max = 4096;
+
+    std::vector<Record> pending;
+    std::uint64_t dropped = 0;  ///< came while so many were pending
+};
 
 /// What a process needs to record: whoever has a pointer to one records, a null pointer is all
 /// that tells an unobserved job. One a process; its rings lie in the node heap.
@@ -25,6 +35,7 @@ class Tracer {
     {
     }
 
+    std::uint64_t owner() const noexcept { return owner_; }
     std::uint64_t records_a_ring() const noexcept { return records_a_ring_; }
 
     /// Whether adopt() has been called for the calling thread.
@@ -46,6 +57,20 @@ class Tracer {
         }
     }
 
+    /// Who hears what tell() is given; null: nobody. Only of a tracer that one rank has to itself.
+    void set_listener(Listener* listener) noexcept { listener_ = listener; }
+    void tell(const Record& event)
+    {
+        if (listener_ == nullptr) {
+            return;
+        }
+        if (listener_->pending.size() < Listener::pending_max) {
+            listener_->pending.push_back(event);
+        } else {
+            ++listener_->dropped;
+        }
+    }
+
     // Relaxed, both: all ranks of a process set the same address, which guards no data.
     void set_function_names(FunctionName name) noexcept
     {
@@ -60,6 +85,7 @@ class Tracer {
   private:
     std::uint64_t owner_;
     std::uint64_t records_a_ring_;
+    Listener* listener_ = nullptr;
     std::atomic<FunctionName> function_name_{nullptr};  ///< written by ranks that start
 };
 

@@ -167,6 +167,13 @@ void count_unexpected(Driver& driver, std::uint64_t change)
     }
 }
 
+void note_kept(Driver& driver, const Unexpected& message)
+{
+    if (driver.tracer() != nullptr) [[unlikely]] {
+        engine::record_kept(driver, message.header, message.message_bytes);
+    }
+}
+
 void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
 {
     void* place = driver.allocator().allocate(sizeof(Unexpected) + frame.payload_bytes);
@@ -179,6 +186,7 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
     std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
     count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
+    note_kept(driver, *message);
 }
 
 void forget_eager(Driver& driver, Unexpected* message)
@@ -187,7 +195,7 @@ void forget_eager(Driver& driver, Unexpected* message)
     driver.allocator().free(message);
 }
 
-void keep_offer(MatchContext& context, const transport::Frame& frame)
+void keep_offer(Driver& driver, MatchContext& context, const transport::Frame& frame)
 {
     const auto offer = frame.record<Offer>();
     Unexpected* message = &offer.send->arrival;
@@ -195,6 +203,7 @@ void keep_offer(MatchContext& context, const transport::Frame& frame)
     message->offered = offer.send;
     message->message_bytes = offer.size_bytes;
     context.keep(message);
+    note_kept(driver, *message);
 }
 
 /// Of a send of any rank.
@@ -233,7 +242,7 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
         return;
     }
     if (receive == nullptr) {
-        is_eager ? keep_eager(driver, context, frame) : keep_offer(context, frame);
+        is_eager ? keep_eager(driver, context, frame) : keep_offer(driver, context, frame);
     } else if (is_eager) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
     } else {
@@ -338,6 +347,9 @@ void take(Driver& driver, Unexpected* message)
 
 void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
 {
+    if (driver.tracer() != nullptr) [[unlikely]] {
+        engine::record_matched_late(driver, message->header, message->message_bytes);
+    }
     if (message->offered != nullptr) {
         // A part of the sender's op, which may be gone when pull returns.
         const transport::FrameHeader header = message->header;

@@ -248,7 +248,6 @@ TEST_F(EntriesTest, what_is_not_built_fails_through_the_right_door)
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return create(MPI_COMM_NULL, &made); });
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return create(MPI_COMM_WORLD, nullptr); });
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] { return MPI_Win_fence(0, MPI_WIN_NULL); });
-    refused(MPI_T_ERR_NOT_SUPPORTED, [&] { return MPI_T_cvar_get_num(&value_); });
     // The default file handler returns even where communicators are fatal.
     stand_in_.reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL)));
     refused(MPI_ERR_UNSUPPORTED_OPERATION, [&] {

@@ -20,6 +20,8 @@ INPUTS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                                   (FAR.format(type="MPI_Group"), "MPI_ERR_GROUP")]),
     "errhandler": ("MPI_ERRORS_RETURN", [("MPI_ERRHANDLER_NULL", "MPI_ERR_ERRHANDLER"),
                                          ("NULL", "MPI_ERR_ERRHANDLER")]),
+    "session": ("MPI_SESSION_NULL", [("MPI_SESSION_NULL", "MPI_ERR_SESSION"),
+                                     (FAR.format(type="MPI_Session"), "MPI_ERR_SESSION")]),
     "datatype": ("MPI_INT", [("MPI_DATATYPE_NULL", "MPI_ERR_TYPE"), ("NULL", "MPI_ERR_TYPE"),
                              (FAR.format(type="MPI_Datatype"), "MPI_ERR_TYPE"),
                              ("(MPI_Datatype)MPI_SUM", "MPI_ERR_TYPE")]),
@@ -121,7 +123,7 @@ def wrong(function: Function, arg: Arg) -> list[Case]:
     if arg.kind == "status":
         return [] if arg.direction == "out" else [({name: "NULL"}, "MPI_ERR_ARG")]
     cases = [({name: "NULL"}, "MPI_ERR_ARG")]
-    if arg.direction == "inout" and arg.kind in ("comm", "group", "errhandler"):
+    if arg.direction == "inout" and arg.kind in ("comm", "group", "errhandler", "session"):
         cases.append(({name: f"(void*)&null_{arg.kind}"}, INPUTS[arg.kind][1][0][1]))
     return cases
 
@@ -130,7 +132,9 @@ def calls(function: Function, large: bool) -> list[str]:
     args = function.args_of(large)
     base = {arg.name: good(function, arg) for arg in args}
     lines = []
-    for arg in args:
+    # There is no good session here: it is looked at first, so nothing else can be wrong.
+    sessions = [arg for arg in args if arg.kind == "session" and arg.direction != "out"]
+    for arg in sessions or args:
         for change, error in wrong(function, arg):
             values = {**base, **change}
             call = f"{function.c_name(large)}({', '.join(values[one.name] for one in args)})"
@@ -142,7 +146,7 @@ def calls(function: Function, large: bool) -> list[str]:
 def program(spec: mpi_spec.Spec) -> tuple[str, int]:
     """The program, and how many wrong calls it makes."""
     lines = [line for function in spec.functions
-             if function.built and function.error != "nothing"
+             if function.built and function.error not in ("nothing", "tool")
              for large in function.variants() for line in calls(function, large)]
     kinds = sorted({arg.kind for function in spec.functions if function.built
                     for arg in function.args if arg.direction != "in"})
@@ -185,6 +189,8 @@ int main(void)
     MPI_Comm null_comm = MPI_COMM_NULL;
     MPI_Group null_group = MPI_GROUP_NULL;
     MPI_Errhandler null_errhandler = MPI_ERRHANDLER_NULL;
+    MPI_Session null_session = MPI_SESSION_NULL;
+    (void)null_session;
 {places}
     *(MPI_Comm*)comm_place = MPI_COMM_WORLD;
     *(MPI_Group*)group_place = MPI_GROUP_EMPTY;

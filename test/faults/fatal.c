@@ -45,8 +45,12 @@ static void fail_inside(const char* name, int size)
     }
     if (strcmp(name, "session") == 0) {
         MPI_Session session;
-        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+        MPI_Group group;
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+        MPI_Group_from_session_pset(session, "mpi://NONE", &group);
     }
+    if (strcmp(name, "closed") == 0)
+        MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &value);
     if (strcmp(name, "keyval") == 0)
         MPI_Comm_set_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value);
     if (strcmp(name, "unbuilt") == 0) {

@@ -19,7 +19,8 @@ CASES = {
     "free": ("MPI_Comm_free", "MPI_ERR_COMM"),
     "truncate": ("MPI_Recv", "MPI_ERR_TRUNCATE"),
     "abort": ("MPI_Ssend", "MPI_ERR_RANK"),
-    "session": ("MPI_Session_init", "MPI_ERR_UNSUPPORTED_OPERATION"),
+    "session": ("MPI_Group_from_session_pset", "MPI_ERR_ARG"),
+    "closed": ("MPI_Session_get_num_psets", "MPI_ERR_SESSION"),
     "keyval": ("MPI_Comm_set_attr", "MPI_ERR_KEYVAL"),
     "unbuilt": ("MPI_Win_create", "MPI_ERR_UNSUPPORTED_OPERATION"),
 }

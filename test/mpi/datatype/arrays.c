@@ -120,6 +120,12 @@ static void distributed(struct check* t, const struct grid* g, int order)
         CHECK_CALL(t, MPI_Type_create_darray(size, rank, g->ndims, g->sizes, g->kinds, g->arguments,
                                              g->processes, order, MPI_INT, &type));
         compare(t, type, wanted, count, total_of(g->sizes, g->ndims));
+        MPI_Count wide[dims_max];
+        for (int d = 0; d < g->ndims; ++d)
+            wide[d] = g->sizes[d];
+        CHECK_CALL(t, MPI_Type_create_darray_c(size, rank, g->ndims, wide, g->kinds, g->arguments,
+                                               g->processes, order, MPI_INT, &type));
+        compare(t, type, wanted, count, total_of(g->sizes, g->ndims));
         covered += count;
     }
     CHECK_INT(t, covered, total_of(g->sizes, g->ndims));

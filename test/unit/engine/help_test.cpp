@@ -35,6 +35,25 @@ Op* receive_and_leave(InProcessNode& node, std::uint32_t rank, std::int32_t sour
     return receive;
 }
 
+TEST(RankSets, TwoCoverTheFirstRanksTogether)
+{
+    RankSet asleep;
+    RankSet ended;
+    for (const std::uint32_t count : {1U, 63U, 64U, 65U, 130U}) {
+        for (std::uint32_t rank = 0; rank < count; ++rank) {
+            EXPECT_FALSE(asleep.covers_with(ended, count)) << "without rank " << rank;
+            (rank % 3 == 0 ? ended : asleep).add(rank);
+        }
+        EXPECT_TRUE(asleep.covers_with(ended, count));
+        EXPECT_FALSE(asleep.covers_with(ended, count + 1));
+        for (std::uint32_t rank = 0; rank < count; ++rank) {
+            EXPECT_EQ(ended.has(rank), rank % 3 == 0);
+            (void)asleep.remove(rank);
+            (void)ended.remove(rank);
+        }
+    }
+}
+
 TEST(Help, TheSenderThatWaitsWorksForAReceiverThatComputes)
 {
     InProcessNode node(2);

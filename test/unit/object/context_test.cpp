@@ -34,6 +34,7 @@ class ContextTest : public testing::Test {
     void TearDown() override
     {
         for (int i = 0; process_ != nullptr && i < ranks; ++i) {
+            rank(i).close_world();
             rank(i).close();
         }
     }

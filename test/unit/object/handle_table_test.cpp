@@ -259,6 +259,33 @@ TEST(PredefinedTypeTest, sizes_are_those_of_the_types)
     EXPECT_EQ(predefined_size_bytes(~HandleBits{0}), no_such_datatype);
 }
 
+TEST_F(HandleTableTest, remembers_where_live_handles_were_made)
+{
+    HandlePool pool(table_, 0, false);
+    const HandleBits before = pool.acquire(Kind::info, &object_);
+    EXPECT_TRUE(pool.origins().empty());
+    pool.track_origins();
+    const HandleBits first = pool.acquire(Kind::group, &object_);
+    const HandleBits second = pool.acquire(Kind::idle_request, &object_);
+    ASSERT_TRUE(pool.change(Kind::idle_request, second, Kind::request, &object_));
+    ASSERT_TRUE(pool.release(Kind::info, before));
+    const auto two = pool.origins();
+    ASSERT_EQ(two.size(), 2U);
+    EXPECT_EQ(two[0].bits, first);
+    EXPECT_EQ(two[0].kind, Kind::group);
+    EXPECT_GT(two[0].frames->count, 0U);
+    EXPECT_EQ(two[1].bits, second);
+    EXPECT_EQ(two[1].kind, Kind::request);
+    ASSERT_TRUE(pool.release(Kind::group, first));
+    ASSERT_EQ(pool.origins().size(), 1U);
+    EXPECT_EQ(pool.origins()[0].bits, second);
+    // It stays so where the pool becomes one of several threads.
+    pool.set_shared(true);
+    const HandleBits third = pool.acquire(Kind::info, &object_);
+    EXPECT_EQ(pool.origins().size(), 2U);
+    EXPECT_EQ(table_.find(Kind::info, third), &object_);
+}
+
 TEST(PredefinedOpTest, all_but_the_null_op_are_known)
 {
     int known = 0;

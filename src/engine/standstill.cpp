@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/standstill.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/call_site.hpp"
+#include "platform/fatal.hpp"
+#include "platform/futex.hpp"
+#include "platform/process.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// What grows whenever a rank wakes, for each rank.
+using Pulse = std::vector<std::uint64_t>;
+
+/// For ranks that do not come to tell.
+constexpr std::int64_t patience_ns = 5'000'000'000;
+
+/// Whether the last one to fall asleep looks around. Frames that are withheld ring nobody's bell,
+/// simulations see to themselves, and of a rank with threads others may still compute.
+bool may_stand_still(Node& node)
+{
+    // Relaxed: written before the rank communicates.
+    return node.knobs.deadlock_ms != 0 && node.is_plain &&
+           node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
+           node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0;
+}
+
+/// An agent that was never started, or sleeps until it is rung.
+bool is_agent_asleep(const ProcessEntry& process)
+{
+    const sync::OwnershipWord& bed = process.agent_bed;
+    return bed.is_free() || (bed.is_parked() && !bed.is_rung());
+}
+
+/// Nothing: somebody is awake, or about to be.
+std::optional<Pulse> take_pulse(Node& node)
+{
+    const Directory& directory = node.directory;
+    Pulse pulse;
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        if (directory.ended.has(i)) {
+            continue;
+        }
+        const RankState* const rank = directory.ranks[i];
+        if (rank == nullptr || !rank->ownership.is_owned() || !rank->ownership.is_parked() ||
+            rank->ownership.is_rung()) {
+            return std::nullopt;
+        }
+        // Relaxed: a rank that woke and sleeps again has counted in between.
+        pulse.push_back(rank->counters.parks.load(std::memory_order_relaxed));
+    }
+    for (std::uint32_t i = 0; i < directory.process_count; ++i) {
+        if (!is_agent_asleep(directory.processes[i])) {
+            return std::nullopt;
+        }
+        pulse.push_back(directory.processes[i].agent_wakes.load(std::memory_order_relaxed));
+    }
+    return pulse;
+}
+
+void wake_all(Node& node)
+{
+    Directory& directory = node.directory;
+    // (1) release, pairs with (2): woken ranks see why.
+    directory.is_standing_still.store(1, std::memory_order_release);
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        directory.ranks[i]->ownership.notify_parked();
+    }
+}
+
+std::uint32_t count_waiting(const Directory& directory)
+{
+    std::uint32_t count = 0;
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        count += directory.ended.has(i) ? 0U : 1U;
+    }
+    return count;
+}
+
+}  // namespace
+
+void sleep_until_rung(Driver& driver)
+{
+    Node& node = driver.node();
+    sync::OwnershipWord& word = driver.rank().ownership;
+    if (!may_stand_still(node)) {
+        word.park();
+        return;
+    }
+    const std::int64_t look_ns = static_cast<std::int64_t>(node.knobs.deadlock_ms) * 500'000;
+    std::optional<Pulse> before;
+    while (!word.park(platform::Deadline::after_ns(look_ns))) {
+        std::optional<Pulse> now = take_pulse(node);
+        if (now.has_value() && now == before) {
+            wake_all(node);
+            return;
+        }
+        before = std::move(now);
+    }
+}
+
+void note_end(Driver& driver)
+{
+    Directory& directory = driver.node().directory;
+    directory.ended.add(driver.rank().rank);
+    if (directory.idle.covers_with(directory.ended, directory.rank_count)) {
+        // Who sleeps now did not see itself as the last one; the first of them lies down anew.
+        const std::uint32_t sleeper = directory.idle.next();
+        if (sleeper < directory.rank_count) {
+            directory.ranks[sleeper]->ownership.notify_parked();
+        }
+    }
+}
+
+void note_return(Driver& driver)
+{
+    (void)driver.node().directory.ended.remove(driver.rank().rank);
+}
+
+void report_standstill(Driver& driver, const WaitNote& note)
+{
+    Directory& directory = driver.node().directory;
+    const std::uint32_t rank = driver.rank().rank;
+    const platform::CallSite site = platform::find_call_site(platform::capture_frames());
+    platform::write_error("headway: rank " + std::to_string(rank) + ": waits in " + site.function +
+                          (site.place.empty() ? "" : " at " + site.place) + " for " +
+                          WaitNote::describe_wait(note) + "\n");
+    // (3) acq_rel, pairs with itself: the last one's lines come after the others'.
+    const std::uint32_t told = directory.ranks_told.fetch_add(1, std::memory_order_acq_rel) + 1;
+    const std::uint32_t waiting = count_waiting(directory);
+    if (told < waiting) {
+        // The launcher ends this process when the last rank has told.
+        const auto deadline = platform::Deadline::after_ns(patience_ns);
+        while (platform::futex_wait(directory.is_standing_still, 1, deadline) !=
+               platform::FutexWait::timed_out) {
+        }
+    }
+    platform::fatal(rank,
+                    "deadlock: all " + std::to_string(waiting) + " ranks" +
+                        (waiting < directory.rank_count ? " that have not ended" : "") +
+                        " wait in MPI and no message is under way, so the job ends; the lines "
+                        "before say who waits for what (HEADWAY_DEADLOCK_MS=0 lets them wait)");
+}
+
+}  // namespace headway::engine

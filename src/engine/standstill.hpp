@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Deadlocks of a whole job: all ranks asleep in the one wait, bells unrung, all agents asleep.
+// Then nobody is left who could ring. The rank that lies down last looks twice; where no rank has
+// stirred in between (counts of the node heap), it wakes all, each says what it waits for, and the
+// last one to do so ends the job.
+#pragma once
+
+#include "engine/driver.hpp"
+#include "engine/wait_note.hpp"
+
+namespace headway::engine {
+
+/// Sleeps on the ownership word of the driver's rank until its bell rings, or all ranks stand
+/// still. Requires: prepared to park, in the set of idle ranks.
+void sleep_until_rung(Driver& driver);
+
+inline bool is_standing_still(Driver& driver) noexcept
+{
+    // (2) acquire, pairs with (1) of standstill.cpp.
+    return driver.node().directory.is_standing_still.load(std::memory_order_acquire) != 0;
+}
+
+/// The rank communicates no more. Those that wait for it alone look around.
+void note_end(Driver& driver);
+/// It begins again.
+void note_return(Driver& driver);
+
+/// Says what this rank waits for, and ends the job once all have. Requires: is_standing_still().
+[[noreturn]] void report_standstill(Driver& driver, const WaitNote& note);
+
+}  // namespace headway::engine

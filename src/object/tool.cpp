@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object/tool.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+
+#include "object/process.hpp"
+#include "platform/cpu.hpp"
+
+namespace headway::object {
+
+namespace {
+
+using config::KnobGroup;
+using engine::RankCounters;
+
+template <std::atomic<std::uint64_t> RankCounters::* counter>
+std::uint64_t count(Rank& rank)
+{
+    // Relaxed: statistics, each by itself.
+    return (rank.driver().rank().counters.*counter).load(std::memory_order_relaxed);
+}
+
+std::uint64_t agent_wakes(Rank& rank)
+{
+    // Relaxed: as above.
+    return rank.driver().node().own_entry().agent_wakes.load(std::memory_order_relaxed);
+}
+
+std::uint64_t live_handles(Rank& rank)
+{
+    return rank.pool().live_count();
+}
+
+constexpr int counter = MPI_T_PVAR_CLASS_COUNTER;
+constexpr int aggregate = MPI_T_PVAR_CLASS_AGGREGATE;
+constexpr int timer = MPI_T_PVAR_CLASS_TIMER;
+constexpr int level = MPI_T_PVAR_CLASS_LEVEL;
+constexpr int highest = MPI_T_PVAR_CLASS_HIGHWATERMARK;
+
+constexpr PerformanceVariable variables[] = {
+    {"calls", counter, false, true, KnobGroup::messages,
+     "Calls of the application into MPI, without those inside callbacks.",
+     &count<&RankCounters::calls>},
+    {"call_time", timer, false, true, KnobGroup::messages, "Nanoseconds spent in these calls.",
+     &count<&RankCounters::call_ns>},
+    {"sleep_time", timer, false, true, KnobGroup::progress,
+     "Nanoseconds that threads of the rank slept inside MPI.", &count<&RankCounters::sleep_ns>},
+    {"messages_sent", counter, false, true, KnobGroup::messages,
+     "Messages that the rank sent, those of collectives included.",
+     &count<&RankCounters::messages_sent>},
+    {"bytes_sent", aggregate, false, true, KnobGroup::messages, "Bytes of these messages.",
+     &count<&RankCounters::bytes_sent>},
+    {"messages_received", counter, false, true, KnobGroup::messages,
+     "Messages that the rank received from ranks that are observed too.",
+     &count<&RankCounters::messages_received>},
+    {"bytes_received", aggregate, false, true, KnobGroup::messages, "Bytes of these messages.",
+     &count<&RankCounters::bytes_received>},
+    {"messages_unexpected", counter, false, true, KnobGroup::messages,
+     "Messages that arrived before their receive.", &count<&RankCounters::messages_kept>},
+    {"messages_matched_late", counter, false, true, KnobGroup::messages,
+     "Messages that had arrived when their receive was started.",
+     &count<&RankCounters::messages_matched_late>},
+    {"unexpected_bytes", level, true, false, KnobGroup::memory,
+     "Memory held for short messages without a receive.", &count<&RankCounters::unexpected_bytes>},
+    {"unexpected_bytes_max", highest, true, false, KnobGroup::memory,
+     "The most memory that was held for such messages.",
+     &count<&RankCounters::unexpected_bytes_max>},
+    {"live_handles", level, true, false, KnobGroup::memory,
+     "Handles of communicators, requests, datatypes and other objects that were not freed.",
+     &live_handles},
+    {"frames_posted", counter, false, false, KnobGroup::messages, "Frames handed to other ranks.",
+     &count<&RankCounters::frames_posted>},
+    {"frames_received", counter, false, false, KnobGroup::messages, "Frames from other ranks.",
+     &count<&RankCounters::frames_received>},
+    {"retries", counter, false, false, KnobGroup::messages,
+     "Frames that had to wait, for their lane was full.", &count<&RankCounters::retries>},
+    {"offers_for_room", counter, false, false, KnobGroup::messages,
+     "Short messages that waited at their sender, for the receiver held too many.",
+     &count<&RankCounters::offers_for_room>},
+    {"bytes_copied_across", aggregate, false, false, KnobGroup::messages,
+     "Bytes that came by one copy out of the memory of another process.",
+     &count<&RankCounters::bytes_copied_across>},
+    {"bytes_piped", aggregate, false, false, KnobGroup::messages,
+     "Bytes that were copied twice, through shared memory.", &count<&RankCounters::bytes_piped>},
+    {"parks", counter, false, false, KnobGroup::progress, "How often a wait went to sleep.",
+     &count<&RankCounters::parks>},
+    {"times_helped", counter, false, false, KnobGroup::progress,
+     "How often somebody else worked for the rank while it computed.",
+     &count<&RankCounters::times_helped>},
+    {"calls_for_help", counter, false, false, KnobGroup::progress,
+     "How often the rank asked somebody to work for another one that computed.",
+     &count<&RankCounters::calls_for_help>},
+    {"agent_wake_ups", counter, false, false, KnobGroup::progress,
+     "How often the agent of the rank's process was woken.", &agent_wakes},
+};
+
+const EventElement message_elements[] = {
+    {MPI_INT32_T, offsetof(MessageEventData, source)},
+    {MPI_INT32_T, offsetof(MessageEventData, tag)},
+    {MPI_UINT32_T, offsetof(MessageEventData, context)},
+    {MPI_UINT64_T, offsetof(MessageEventData, bytes)},
+};
+const EventElement agent_elements[] = {
+    {MPI_UINT64_T, offsetof(AgentEventData, wake_ups)},
+};
+
+const ToolEventKind kinds[] = {
+    {ToolEvent::message_kept, "message_unexpected", KnobGroup::messages,
+     "A message arrived before its receive. Values: source, tag, communicator, bytes.",
+     message_elements},
+    {ToolEvent::message_matched_late, "message_matched_late", KnobGroup::messages,
+     "A receive found a message that had arrived before. Values: source, tag, communicator, bytes.",
+     message_elements},
+    {ToolEvent::agent_woken, "agent_woken", KnobGroup::progress,
+     "The agent of the rank's process was woken. Value: how often since the last event.",
+     agent_elements},
+};
+
+bool is_of_kind(const observe::Record& record, ToolEvent event)
+{
+    return (event == ToolEvent::message_kept && record.kind == observe::EventKind::kept) ||
+           (event == ToolEvent::message_matched_late &&
+            record.kind == observe::EventKind::matched_late);
+}
+
+ToolEventInstance instance_of(const ToolEventKind& kind, const observe::Record& record)
+{
+    return {
+        &kind, record.begin_ns, {{record.source, record.tag, record.context, 0, record.amount}}};
+}
+
+/// The callback for an event that asks nothing of it.
+struct Chosen {
+    EventRegistration* registration;
+    MPI_T_event_cb_function* function;
+    void* user_data;
+};
+
+Chosen choose(EventRegistration& registration)
+{
+    for (const EventRegistration::Callback& callback : registration.callbacks) {
+        if (callback.function != nullptr) {
+            return {&registration, callback.function, callback.user_data};
+        }
+    }
+    return {&registration, nullptr, nullptr};
+}
+
+void raise(const Chosen& chosen, ToolEventInstance instance)
+{
+    // It is freed in a callback perhaps, and stays until all have returned.
+    if (chosen.function != nullptr && !chosen.registration->is_freed) {
+        chosen.function(reinterpret_cast<MPI_T_event_instance>(&instance),
+                        reinterpret_cast<MPI_T_event_registration>(chosen.registration),
+                        MPI_T_CB_REQUIRE_NONE, chosen.user_data);
+    }
+}
+
+void raise_agent(Rank& rank, const Chosen& chosen)
+{
+    const std::uint64_t wakes = agent_wakes(rank);
+    const std::uint64_t more = wakes - chosen.registration->wakes_told;
+    chosen.registration->wakes_told = wakes;
+    if (more != 0) {
+        ToolEventInstance instance{chosen.registration->kind, platform::monotonic_ns(), {}};
+        instance.agent = {more};
+        raise(chosen, instance);
+    }
+}
+
+void raise_all(Rank& rank, const Chosen& chosen, const observe::Listener& heard)
+{
+    const ToolEventKind& kind = *chosen.registration->kind;
+    if (kind.event == ToolEvent::agent_woken) {
+        raise_agent(rank, chosen);
+        return;
+    }
+    for (const observe::Record& record : heard.pending) {
+        if (is_of_kind(record, kind.event)) {
+            raise(chosen, instance_of(kind, record));
+        }
+    }
+    if (heard.dropped != 0 && chosen.registration->dropped != nullptr &&
+        !chosen.registration->is_freed) {
+        chosen.registration->dropped(
+            static_cast<MPI_Count>(heard.dropped),
+            reinterpret_cast<MPI_T_event_registration>(chosen.registration), 0,
+            MPI_T_CB_REQUIRE_NONE, chosen.user_data);
+    }
+}
+
+}  // namespace
+
+std::span<const PerformanceVariable> performance_variables() noexcept
+{
+    return variables;
+}
+
+std::uint64_t read_now(RankAccess* rank, const PerformanceVariable& variable)
+{
+    const bool is_there = rank != nullptr && as_rank(*rank).was_started();
+    return is_there ? variable.read(as_rank(*rank)) : 0;
+}
+
+std::span<const ToolEventKind> tool_events() noexcept
+{
+    return kinds;
+}
+
+bool EventRegistration::has_callback() const noexcept
+{
+    return std::ranges::any_of(callbacks,
+                               [](const Callback& each) { return each.function != nullptr; });
+}
+
+void apply_tool_settings(config::Knobs& knobs)
+{
+    AnyTimePart& part = process_any_time();
+    const std::lock_guard guard(part.mutex);
+    for (const auto& [row, value] : part.tools.values_set) {
+        const auto set = row->store;
+        set(knobs, value);
+    }
+    for (const auto& [row, text] : part.tools.texts_set) {
+        row->store_text(knobs, text);
+    }
+}
+
+config::Knobs knobs_in_effect(RankAccess* rank)
+{
+    if (rank != nullptr) {
+        Process& process = as_rank(*rank).process();
+        return process.is_joined() ? process.node().knobs : process.knobs();
+    }
+    const auto loaded = config::load_knobs(platform::Environment::of_process());
+    config::Knobs knobs = loaded ? loaded.value() : config::Knobs{};
+    apply_tool_settings(knobs);
+    return knobs;
+}
+
+bool set_late_knob(RankAccess& access, const config::KnobRow& row, std::uint64_t value)
+{
+    Rank& rank = as_rank(access);
+    if (rank.process().ranks_here() != 1 || !rank.process().is_joined()) {
+        return false;
+    }
+    // The rank's threads read it under its lock.
+    const auto set = row.store;
+    rank.door->enter();
+    set(rank.process().node().knobs, value);
+    rank.door->leave();
+    return true;
+}
+
+void deliver_tool_events(RankAccess& access)
+{
+    Rank& rank = as_rank(access);
+    if (!rank.has_listener()) {
+        return;
+    }
+    AnyTimePart& part = rank.any_time();
+    std::vector<Chosen> chosen;
+    {
+        const std::lock_guard guard(part.mutex);
+        if (part.tools.delivering != 0) {
+            return;  // a call inside a callback: the outer one goes on afterwards
+        }
+        for (const auto& registration : part.tools.registrations) {
+            chosen.push_back(choose(*registration));
+        }
+        part.tools.delivering = 1;
+    }
+    // Callbacks may cause more; those come at the end of the next call.
+    const observe::Listener heard = rank.take_tool_events();
+    for (const Chosen& each : chosen) {
+        raise_all(rank, each, heard);
+    }
+    const std::lock_guard guard(part.mutex);
+    part.tools.delivering = 0;
+    std::erase_if(part.tools.registrations,
+                  [](const auto& registration) { return registration->is_freed; });
+}
+
+}  // namespace headway::object

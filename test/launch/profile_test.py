@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`mpiexec --report`: a page at the end, whose numbers are those of the program."""
+
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import fixture
+
+# Each rank but the last sends COUNT messages of BYTES to the next one; then all meet.
+PROGRAM = """
+#include <mpi.h>
+enum { count = 20, bytes = 1000 };
+int main(void)
+{
+    static char data[bytes];
+    int rank, size;
+    MPI_Init(0, 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < count && rank + 1 < size; ++i)
+        MPI_Send(data, bytes, MPI_CHAR, rank + 1, i, MPI_COMM_WORLD);
+    if (rank > 0)
+        MPI_Probe(rank - 1, count - 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < count && rank > 0; ++i)
+        MPI_Recv(data, bytes, MPI_CHAR, rank - 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+"""
+COUNT, BYTES = 20, 1000
+
+
+class Profile(unittest.TestCase):
+    folder: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        (cls.folder / "p.c").write_text(PROGRAM)
+        subprocess.run([str(fixture.stage() / "bin/mpicc"), "-o", "p", "p.c"], cwd=cls.folder,
+                       check=True)
+
+    def page(self, *options: str) -> list[str]:
+        ran = subprocess.run([fixture.mpiexec(), *options, str(self.folder / "p")],
+                             env=fixture.clean_environment(), capture_output=True, text=True,
+                             timeout=fixture.WATCHDOG_S, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.stderr.splitlines()
+
+    def check(self, ranks: int, *options: str) -> None:
+        lines = self.page("-n", str(ranks), "--report", *options)
+        self.assertLess(len(lines), 60)
+        self.assertRegex(lines[0], rf"^headway: profile of {ranks} ranks in \d+ processes, ")
+        rows = [line.split()[1:] for line in lines if re.match(r"headway: +\d+ ", line)]
+        self.assertEqual([int(row[0]) for row in rows], list(range(ranks)))
+        for rank, row in enumerate(rows):
+            self.assertLessEqual(float(row[2]), 100.0)
+            sent, received = int(row[4]), int(row[6])
+            # Those of the program, and a few of the collectives at the end.
+            self.assertGreaterEqual(sent, COUNT * (rank + 1 < ranks))
+            self.assertGreaterEqual(received, COUNT * (rank > 0))
+            self.assertGreaterEqual(float(row[5]), COUNT * BYTES / 1e6 * (rank + 1 < ranks))
+            # The probe found the last one, so all have arrived before their receives.
+            self.assertGreaterEqual(int(row[8]), COUNT * (rank > 0))
+        calls = {row[1]: int(row[2]) for line in lines
+                 if (row := line.split()) and len(row) > 2 and row[1].startswith("MPI_")}
+        self.assertEqual(calls["MPI_Send"], COUNT * (ranks - 1))
+        self.assertEqual(calls["MPI_Recv"], COUNT * (ranks - 1))
+        self.assertEqual(calls["MPI_Init"], ranks)
+
+    def test_processes(self) -> None:
+        for ranks in (2, 3):
+            with self.subTest(ranks=ranks):
+                self.check(ranks)
+
+    def test_threads(self) -> None:
+        self.check(3, "--ranks", "thread")
+
+    def test_silent_without_it(self) -> None:
+        self.assertEqual(self.page("-n", "2"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
