@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start and end of a crew, and who looks after workers that do not switch.
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+
+#include "ult/crew.hpp"
+
+namespace headway::ult {
+
+bool Crew::start()
+{
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &signals_of_workers_);
+    for (const auto& core : cores_) {
+        if (!start_worker(*core)) {
+            return false;
+        }
+    }
+    if (options_.patience_ns == 0) {
+        return true;
+    }
+    try {
+        monitor_ = std::thread([this] { watch(); });
+    } catch (const std::system_error&) {
+        return false;
+    }
+    return true;
+}
+
+void Crew::stop()
+{
+    // Relaxed: the rings below make everybody look.
+    must_stop_.store(1, std::memory_order_relaxed);
+    platform::system_wake(must_stop_, INT_MAX);
+    if (monitor_.joinable()) {
+        monitor_.join();
+    }
+    for (const auto& core : cores_) {
+        ring(*core);
+    }
+    // The monitor is gone, so that nobody adds workers.
+    for (const auto& worker : workers_) {
+        worker->has_core.store(1, std::memory_order_relaxed);  // relaxed: there is none, and no need
+        platform::system_wake(worker->has_core, 1);
+        worker->thread.join();
+    }
+}
+
+void Crew::watch() noexcept
+{
+    ::pthread_setname_np(::pthread_self(), "headway-monitor");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    std::vector<std::uint64_t> switches_before(cores_.size());
+    while (must_stop_.load(std::memory_order_relaxed) == 0) {  // relaxed: a futex follows
+        (void)platform::system_wait(must_stop_, 0,
+                                    platform::Deadline::after_ns(options_.patience_ns).ns());
+        rouse_due();
+        for (std::size_t i = 0; i < cores_.size(); ++i) {
+            look_at(*cores_[i], switches_before[i]);
+        }
+    }
+}
+
+void Crew::look_at(Core& core, std::uint64_t& switches_before) noexcept
+{
+    // Relaxed, all: whoever is taken for stuck and is not loses nothing but its core.
+    const std::uint64_t switches = core.switches.load(std::memory_order_relaxed);
+    Worker& worker = *core.worker.load(std::memory_order_relaxed);
+    const bool is_stuck = switches == switches_before &&
+                          worker.current.load(std::memory_order_relaxed) != nullptr;
+    switches_before = switches;
+    if (!is_stuck || core.queue.size() == 0) {
+        return;
+    }
+    if (!options_.keeps_tasks && sleeping_workers_.load(std::memory_order_relaxed) != 0) {
+        ring_any();
+        return;
+    }
+    replace_worker(core, worker);
+}
+
+/// Nothing here needs the stuck one to stand still: two workers may have one core for a moment.
+void Crew::replace_worker(Core& core, Worker& stuck) noexcept
+{
+    Worker* spare = nullptr;
+    {
+        const std::lock_guard guard(workers_mutex_);
+        if (!spares_.empty()) {
+            spare = spares_.back();
+            spares_.pop_back();
+        }
+    }
+    if (spare != nullptr) {
+        spare->core = &core;
+        core.worker.store(spare, std::memory_order_relaxed);  // relaxed: read by this thread only
+        // (7) release, pairs with (6) of worker.cpp.
+        spare->has_core.store(1, std::memory_order_release);
+        platform::system_wake(spare->has_core, 1);
+    } else if (start_worker(core)) {
+        count_one(spare_workers_);
+    } else {
+        core.worker.store(&stuck, std::memory_order_relaxed);  // relaxed: as above
+        return;
+    }
+    count_one(evictions_);
+    stuck.is_evicted.store(true, std::memory_order_relaxed);  // relaxed: read at its next switch
+}
+
+}  // namespace headway::ult
