@@ -78,7 +78,7 @@ class Job {
     base::Outcome start_process(std::size_t index, ChildPlan plan,
                                 const std::vector<std::string>& inherited,
                                 const EnvironmentChoice& environment, const JobIdentity& identity);
-    bool is_hosted() const noexcept { return options_.rank_host == RankHost::thread; }
+    bool is_hosted() const noexcept { return options_.rank_host != RankHost::process; }
     bool can_give_stdin() const;
 
     // The loop (job.cpp)

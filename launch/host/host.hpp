@@ -13,6 +13,7 @@
 #include "hosted_rank.hpp"
 #include "loader.hpp"
 #include "mpi_library.hpp"
+#include "rank_crew.hpp"
 
 namespace headway::launch {
 
@@ -51,6 +52,9 @@ class Host {
 
   private:
     bool start(HostedRank& rank);
+    void start_crew();
+    void start_ranks();
+    void report_crew() const;
     std::string name_of(const HostedRank& rank) const;
     void set_names() const;
 
@@ -59,6 +63,7 @@ class Host {
     const int process_id_;
     int first_rank_ = 0;  ///< of the job's numbers; written before the ranks start
     const std::vector<HostedProgram> programs_;
+    std::unique_ptr<RankCrew> crew_;  ///< null: ranks are the system's threads
     std::vector<std::unique_ptr<HostedRank>> ranks_;
     std::mutex mutex_;  ///< guards the two below
     std::condition_variable changed_;

@@ -17,6 +17,7 @@
 #include "loader.hpp"
 #include "option_reader.hpp"
 #include "rank_environment.hpp"
+#include "ult/task.hpp"
 
 namespace headway::launch {
 
@@ -82,6 +83,10 @@ class HostedRank {
     void wait_for_other_threads() noexcept;
 
     int index() const noexcept { return index_; }
+    /// As a user-level thread.
+    ult::Task& task() noexcept { return task_; }
+    /// The most that its stack ever held, by the pages that it has touched.
+    std::size_t stack_bytes_used() const;
     const LoadedProgram& image() const noexcept { return image_; }
     const std::string& program_path() const noexcept { return program_.path; }
     RankEnvironment& environment() noexcept { return environment_; }
@@ -117,6 +122,8 @@ class HostedRank {
         return copied != nullptr ? *copied : own;
     }
     void take_place();
+    void go_to_directory(bool is_apart);
+    void remember_stack() noexcept;
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
     void open_streams();
@@ -128,6 +135,9 @@ class HostedRank {
     const HostPlan::Program& plan_;
     const HostedProgram& program_;
     const std::vector<int> cpus_;
+    ult::Task task_;
+    char* stack_begin_ = nullptr;  ///< lowest address; written before the program starts
+    std::size_t stack_bytes_ = 0;
     LoadedProgram image_;
     RankEnvironment environment_;
     LibcState libc_;

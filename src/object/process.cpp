@@ -352,6 +352,14 @@ base::Outcome Process::meet_all()
     return base::Done{};
 }
 
+void Process::schedule_by(const headway_scheduling& scheduling)
+{
+    scheduler_ = std::make_unique<HostedScheduler>(scheduling);
+    // Whoever spins keeps a worker from other ranks, however many cores there are.
+    node_->is_oversubscribed = true;
+    node_->has_idle_cores = false;
+}
+
 void Process::warn_about_settings()
 {
     // Relaxed: decides who speaks, and hands nothing over.

@@ -47,7 +47,8 @@ void wait_for_birth(const Birth& birth) noexcept
 
 void send_home(Birth& birth) noexcept
 {
-    // (2) release, pairs with (3) and the load of `home` in context.S: what the context did is seen there.
+    // (2) release, pairs with (3) and the load of `home` in context.S: what the context did is seen
+    // there.
     birth.word.store(Birth::home, std::memory_order_release);
     platform::system_wake(birth.word, 1);
 }

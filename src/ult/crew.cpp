@@ -58,10 +58,10 @@ bool Crew::enter(Task& task) noexcept
     return true;
 }
 
-void Crew::make_ready(Task& task, std::uint32_t number) noexcept
+void Crew::make_ready(Task& task, std::uint32_t number, std::size_t core) noexcept
 {
     task.number = number;
-    task.core = cores_[number % cores_.size()].get();
+    task.core = cores_[core].get();
     put(task);
 }
 
@@ -112,7 +112,8 @@ void Crew::settle(Worker& worker) noexcept
     // (2) acquire, pairs with (1).
     const Departure departure = worker.departure.load(std::memory_order_acquire);
     Task* const task = std::exchange(worker.departing, nullptr);
-    worker.departure.store(Departure::none, std::memory_order_relaxed);  // relaxed: the worker's own
+    worker.departure.store(Departure::none,
+                           std::memory_order_relaxed);  // relaxed: the worker's own
     switch (departure) {
         case Departure::none:
         case Departure::over:

@@ -69,19 +69,19 @@ struct alignas(platform::cache_line_bytes) Worker {
 };
 
 struct CrewOptions {
-    std::vector<int> cpus;       ///< one worker each; -1: not pinned
-    bool keeps_tasks = false;    ///< a task stays on the core that it was given first
-    std::int64_t spin_ns = 50'000;        ///< a worker without work looks around for so long
+    std::vector<int> cpus;                  ///< one worker each; -1: not pinned
+    bool keeps_tasks = false;               ///< a task stays on the core that it was given first
+    std::int64_t spin_ns = 50'000;          ///< a worker without work looks around for so long
     std::int64_t patience_ns = 10'000'000;  ///< between two looks of the monitor; 0: no monitor
-    std::uint64_t seed = 0;  ///< not 0: who runs next is drawn; one worker
-    void (*prepare_worker)() = nullptr;  ///< first act of each worker's thread
+    std::uint64_t seed = 0;                 ///< not 0: who runs next is drawn; one worker
+    void (*prepare_worker)() = nullptr;     ///< first act of each worker's thread
 };
 
 struct CrewCounters {
     std::uint64_t switches = 0;
     std::uint64_t steals = 0;
-    std::uint64_t sleeps = 0;        ///< of workers
-    std::uint64_t evictions = 0;     ///< cores taken from workers that did not switch
+    std::uint64_t sleeps = 0;         ///< of workers
+    std::uint64_t evictions = 0;      ///< cores taken from workers that did not switch
     std::uint64_t spare_workers = 0;  ///< threads made for that
 };
 
@@ -98,12 +98,12 @@ class Crew {
     /// Waits for them to end. Requires: no task is ready or running.
     void stop();
 
-    /// The calling thread becomes the birth thread of `task` (see ult::give_birth); the call returns
-    /// in the task, on a worker, after make_ready(). False: no memory.
+    /// The calling thread becomes the birth thread of `task` (see ult::give_birth); the call
+    /// returns in the task, on a worker, after make_ready(). False: no memory.
     [[nodiscard]] bool enter(Task& task) noexcept;
-    /// Puts a task into the queue of core `number` modulo their count, for its first time. Requires
-    /// wait_for_birth(). Any thread.
-    void make_ready(Task& task, std::uint32_t number) noexcept;
+    /// Puts a task into the queue of a core, for its first time. Requires wait_for_birth(). Any
+    /// thread.
+    void make_ready(Task& task, std::uint32_t number, std::size_t core) noexcept;
 
     // By tasks; from other threads they do what the system does.
     void yield() noexcept;
@@ -160,10 +160,10 @@ class Crew {
     /// Workers asleep without work, over all cores: so that one look tells that there is none.
     alignas(platform::cache_line_bytes) std::atomic<std::uint32_t> sleeping_workers_{0};
     std::atomic<std::uint32_t> must_stop_{0};  ///< a futex of the monitor; set by stop()
-    std::uint64_t random_;  ///< of the one worker, where there is a seed
+    std::uint64_t random_;                     ///< of the one worker, where there is a seed
     std::uint64_t digest_ = 0;
     sigset_t signals_of_workers_{};  ///< those that who started the crew blocks
-    std::mutex workers_mutex_;  ///< guards the two below
+    std::mutex workers_mutex_;       ///< guards the two below
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<Worker*> spares_;
     std::thread monitor_;

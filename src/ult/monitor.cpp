@@ -41,7 +41,8 @@ void Crew::stop()
     }
     // The monitor is gone, so that nobody adds workers.
     for (const auto& worker : workers_) {
-        worker->has_core.store(1, std::memory_order_relaxed);  // relaxed: there is none, and no need
+        worker->has_core.store(1,
+                               std::memory_order_relaxed);  // relaxed: there is none, and no need
         platform::system_wake(worker->has_core, 1);
         worker->thread.join();
     }
@@ -69,8 +70,8 @@ void Crew::look_at(Core& core, std::uint64_t& switches_before) noexcept
     // Relaxed, all: whoever is taken for stuck and is not loses nothing but its core.
     const std::uint64_t switches = core.switches.load(std::memory_order_relaxed);
     Worker& worker = *core.worker.load(std::memory_order_relaxed);
-    const bool is_stuck = switches == switches_before &&
-                          worker.current.load(std::memory_order_relaxed) != nullptr;
+    const bool is_stuck =
+        switches == switches_before && worker.current.load(std::memory_order_relaxed) != nullptr;
     switches_before = switches;
     if (!is_stuck || core.queue.size() == 0) {
         return;

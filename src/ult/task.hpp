@@ -35,16 +35,17 @@ class BasicPhase {
     [[nodiscard]] bool lie_down() noexcept
     {
         std::uint32_t expected = leaving;
-        // (1) release, pairs with (2): who wakes it sees the context.
-        return value_.compare_exchange_strong(expected, asleep, std::memory_order_release,
-                                              std::memory_order_relaxed);
+        // (1) release, pairs with (2): who wakes it sees the context; acquire, pairs with (3): the
+        // caller sees what the one did that woke it.
+        return value_.compare_exchange_strong(expected, asleep, std::memory_order_acq_rel,
+                                              std::memory_order_acquire);
     }
 
     /// By the one that has taken it out of the bedroom. True: the caller makes it ready.
     [[nodiscard]] bool wake() noexcept
     {
-        // (2) acquire, pairs with (1). Where it is `leaving`, the queue's lock orders the rest.
-        return value_.exchange(woken, std::memory_order_acquire) == asleep;
+        // (2) acquire, pairs with (1); (3) release, pairs with (1).
+        return value_.exchange(woken, std::memory_order_acq_rel) == asleep;
     }
 
   private:

@@ -121,6 +121,7 @@ Task* Crew::steal(Worker& thief, bool by_force) noexcept
         if (by_force || look.times >= looks_until_theft) {
             if (Task* const task = victim.queue.pop(); task != nullptr) {
                 count_one(steals_);
+                count_one(thief.core->switches);
                 return task;
             }
         }
@@ -147,8 +148,8 @@ void Crew::sleep_without_work(Core& core) noexcept
 {
     // Relaxed: a ring from here on changes it, and the sleep ends at once.
     const std::uint32_t bell = core.bell.load(std::memory_order_relaxed);
-    core.sleepers.fetch_add(1, std::memory_order_relaxed);       // relaxed: ordered by (5)
-    sleeping_workers_.fetch_add(1, std::memory_order_relaxed);   // relaxed: ordered by (5)
+    core.sleepers.fetch_add(1, std::memory_order_relaxed);      // relaxed: ordered by (5)
+    sleeping_workers_.fetch_add(1, std::memory_order_relaxed);  // relaxed: ordered by (5)
     platform::RealAtomics::fence_full();  // (5) sequentially consistent, pairs with (4) of crew.cpp
     if (!has_work_for(core) && must_stop_.load(std::memory_order_relaxed) == 0) {
         count_one(sleeps_);

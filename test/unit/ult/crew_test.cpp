@@ -46,7 +46,7 @@ class Tasks {
             wait_for_birth(task.birth);
         }
         for (std::size_t i = 0; i < count; ++i) {
-            crew_.make_ready(tasks_[i], static_cast<std::uint32_t>(i));
+            crew_.make_ready(tasks_[i], static_cast<std::uint32_t>(i), i % crew_.core_count());
         }
     }
     ~Tasks() { join(); }
@@ -138,7 +138,8 @@ TEST(Crew, KeepsTheRoundingOfEachTask)
             crew.yield();
             volatile double third = 1.0;
             third = third / 3.0;
-            wrong += (third > 1.0 / 3.0) == (mode == FE_UPWARD) && std::fegetround() == mode ? 0 : 1;
+            wrong +=
+                (third > 1.0 / 3.0) == (mode == FE_UPWARD) && std::fegetround() == mode ? 0 : 1;
         }
         std::fesetround(FE_TONEAREST);
     });
@@ -205,9 +206,8 @@ TEST(Crew, SleepsNotOnAWordThatHasChanged)
 {
     std::atomic<std::uint32_t> word{5};
     platform::FutexWait slept{};
-    run_tasks(with_workers(1), 1, [&](Crew& crew, std::size_t) {
-        slept = crew.wait(word, 4, never_ns);
-    });
+    run_tasks(with_workers(1), 1,
+              [&](Crew& crew, std::size_t) { slept = crew.wait(word, 4, never_ns); });
     EXPECT_EQ(slept, platform::FutexWait::value_differed);
 }
 
@@ -402,7 +402,7 @@ TEST(Crew, EndsATaskWithoutItsThread)
         }
     }).detach();
     wait_for_birth(task->birth);
-    crew->make_ready(*task, 0);
+    crew->make_ready(*task, 0, 0);
     ASSERT_TRUE(crew->start());
     while (word->load() == 0) {
         (void)crew->wait(*word, 0, never_ns);
