@@ -154,7 +154,8 @@ int Host::run()
         crew_ = std::make_unique<RankCrew>(plan_.crew, plan_.rank_count());
         library_.table().schedule_ranks(&crew_->scheduling());
     }
-    // With a seed all ranks are there before the first one runs: when they come is up to the system.
+    // With a seed all ranks are there before the first one runs: when they come is up to the
+    // system.
     const bool starts_late = plan_.crew.seed != 0;
     if (crew_ != nullptr && !starts_late) {
         start_crew();

@@ -36,7 +36,7 @@ ult::CrewOptions options_of(const HostPlan::Crew& plan)
     options.keeps_tasks = plan.binds_ranks;
     options.seed = static_cast<std::uint64_t>(plan.seed);
     if (plan.seed != 0) {
-        options.patience_ns = 0;  // who lacks a core for a while is up to the system
+        options.look_ns = 0;  // who lacks a core for a while is up to the system
     }
     options.prepare_worker = [] { make_signal_stack(own_thread()); };
     return options;

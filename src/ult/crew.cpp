@@ -132,9 +132,9 @@ void Crew::settle(Worker& worker) noexcept
     }
 }
 
-/// Into the queue of its core. No worker sleeps on while it waits: who is about to sleep counts
-/// itself, passes the fence (5), and looks at the queues; here the task is put first, then comes
-/// the fence (4), then the count is read. Whichever fence comes first, one sees the other.
+/// Into the queue of its core, whose worker does not sleep on while it waits: who is about to sleep
+/// counts itself, passes the fence (5), and looks at the queues; here the task is put first, then
+/// comes the fence (4), then the count is read. Whichever fence comes first, one sees the other.
 void Crew::put(Task& task) noexcept
 {
     Core& core = *task.core;
@@ -144,7 +144,7 @@ void Crew::put(Task& task) noexcept
     if (sleeping_workers_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         if (core.sleepers.load(std::memory_order_relaxed) != 0) {
             ring(core);
-        } else if (!options_.keeps_tasks) {
+        } else if (!options_.keeps_tasks && has_too_many(core)) {
             ring_any();
         }
     }

@@ -59,10 +59,10 @@ struct alignas(platform::cache_line_bytes) Worker {
     std::atomic<bool> is_evicted{false};
     /// 1: it has a core. A futex that spare workers sleep on.
     std::atomic<std::uint32_t> has_core{1};
-    /// What it saw of other cores, by index: switches, and how often it saw the same since.
+    /// What it saw of other cores, by index: how many switches, and since when so many.
     struct Look {
         std::uint64_t switches = 0;
-        unsigned times = 0;
+        std::int64_t since_ns = 0;
     };
     std::vector<Look> victims;
     std::thread thread;
@@ -72,7 +72,8 @@ struct CrewOptions {
     std::vector<int> cpus;                  ///< one worker each; -1: not pinned
     bool keeps_tasks = false;               ///< a task stays on the core that it was given first
     std::int64_t spin_ns = 50'000;          ///< a worker without work looks around for so long
-    std::int64_t patience_ns = 10'000'000;  ///< between two looks of the monitor; 0: no monitor
+    std::int64_t patience_ns = 10'000'000;  ///< a worker may go so long without a switch
+    std::int64_t look_ns = 2'000'000;       ///< between two looks of the monitor; 0: no monitor
     std::uint64_t seed = 0;                 ///< not 0: who runs next is drawn; one worker
     void (*prepare_worker)() = nullptr;     ///< first act of each worker's thread
 };
@@ -139,14 +140,21 @@ class Crew {
     bool start_worker(Core& core);
     void run(Worker& worker) noexcept;
     Task* find_work(Worker& worker) noexcept;
-    Task* steal(Worker& thief, bool by_force) noexcept;
+    Task* steal(Worker& thief, std::int64_t now_ns) noexcept;
     void sleep_without_work(Core& core) noexcept;
     bool has_work_for(const Core& core) const noexcept;
     void wait_for_core(Worker& worker) noexcept;
     // monitor.cpp
     void watch() noexcept;
-    void look_at(Core& core, std::uint64_t& switches_before) noexcept;
+    struct Sight {
+        std::uint64_t switches = 0;
+        std::int64_t since_ns = 0;
+    };
+    void look_at(Core& core, Sight& before, std::int64_t now_ns) noexcept;
     void replace_worker(Core& core, Worker& stuck) noexcept;
+
+    /// More ready tasks than their worker should have to itself while another one has none.
+    static bool has_too_many(const Core& core) noexcept { return core.queue.size() > 2; }
 
     static void count_one(std::atomic<std::uint64_t>& counter) noexcept
     {

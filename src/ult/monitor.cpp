@@ -17,7 +17,7 @@ bool Crew::start()
             return false;
         }
     }
-    if (options_.patience_ns == 0) {
+    if (options_.look_ns == 0) {
         return true;
     }
     try {
@@ -54,33 +54,34 @@ void Crew::watch() noexcept
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    std::vector<std::uint64_t> switches_before(cores_.size());
+    std::vector<Sight> before(cores_.size());
     while (must_stop_.load(std::memory_order_relaxed) == 0) {  // relaxed: a futex follows
         (void)platform::system_wait(must_stop_, 0,
-                                    platform::Deadline::after_ns(options_.patience_ns).ns());
+                                    platform::Deadline::after_ns(options_.look_ns).ns());
         rouse_due();
+        const std::int64_t now_ns = platform::monotonic_ns();
         for (std::size_t i = 0; i < cores_.size(); ++i) {
-            look_at(*cores_[i], switches_before[i]);
+            look_at(*cores_[i], before[i], now_ns);
         }
     }
 }
 
-void Crew::look_at(Core& core, std::uint64_t& switches_before) noexcept
+void Crew::look_at(Core& core, Sight& before, std::int64_t now_ns) noexcept
 {
     // Relaxed, all: whoever is taken for stuck and is not loses nothing but its core.
     const std::uint64_t switches = core.switches.load(std::memory_order_relaxed);
     Worker& worker = *core.worker.load(std::memory_order_relaxed);
-    const bool is_stuck =
-        switches == switches_before && worker.current.load(std::memory_order_relaxed) != nullptr;
-    switches_before = switches;
-    if (!is_stuck || core.queue.size() == 0) {
+    if (switches != before.switches || core.queue.size() == 0 ||
+        worker.current.load(std::memory_order_relaxed) == nullptr) {
+        before = {switches, now_ns};
         return;
     }
     if (!options_.keeps_tasks && sleeping_workers_.load(std::memory_order_relaxed) != 0) {
-        ring_any();
-        return;
+        ring_any();  // it takes them, as their worker has not switched
+    } else if (now_ns - before.since_ns >= options_.patience_ns) {
+        replace_worker(core, worker);
+        before.since_ns = now_ns;
     }
-    replace_worker(core, worker);
 }
 
 /// Nothing here needs the stuck one to stand still: two workers may have one core for a moment.

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <mutex>
 #include <system_error>
 
@@ -14,9 +15,9 @@ namespace headway::ult {
 
 namespace {
 
-/// Looks in which a worker has not switched until others take its tasks: some microseconds, within
-/// which one whose tasks only talk to each other has switched.
-constexpr unsigned looks_until_theft = 4;
+/// A worker that has not switched for so long computes, and others take its tasks. Tasks that only
+/// talk to each other switch more often, and are better left together.
+constexpr std::int64_t theft_after_ns = 20'000;
 
 void pin_to(int cpu) noexcept
 {
@@ -89,11 +90,10 @@ Task* Crew::find_work(Worker& worker) noexcept
         }
         const std::int64_t now_ns = platform::monotonic_ns();
         spin_until_ns = spin_until_ns == 0 ? now_ns + options_.spin_ns : spin_until_ns;
-        const bool is_patient = now_ns < spin_until_ns;
-        if (Task* const task = steal(worker, !is_patient); task != nullptr) {
+        if (Task* const task = steal(worker, now_ns); task != nullptr) {
             return task;
         }
-        if (is_patient) {
+        if (now_ns < spin_until_ns) {
             yield_to_kernel();
         } else {
             sleep_without_work(core);
@@ -103,8 +103,8 @@ Task* Crew::find_work(Worker& worker) noexcept
     return nullptr;
 }
 
-/// From a core whose worker has not switched for a while, or `by_force` from any.
-Task* Crew::steal(Worker& thief, bool by_force) noexcept
+/// From a core whose worker has not switched for a while, or that has many.
+Task* Crew::steal(Worker& thief, std::int64_t now_ns) noexcept
 {
     if (options_.keeps_tasks) {
         return nullptr;
@@ -116,9 +116,10 @@ Task* Crew::steal(Worker& thief, bool by_force) noexcept
         Worker::Look& look = thief.victims[index];
         // Relaxed: a hint.
         const std::uint64_t switches = victim.switches.load(std::memory_order_relaxed);
-        look.times = switches == look.switches ? look.times + 1 : 0;
-        look.switches = switches;
-        if (by_force || look.times >= looks_until_theft) {
+        if (switches != look.switches) {
+            look = {switches, now_ns};
+        }
+        if (has_too_many(victim) || now_ns - look.since_ns >= theft_after_ns) {
             if (Task* const task = victim.queue.pop(); task != nullptr) {
                 count_one(steals_);
                 count_one(thief.core->switches);
@@ -129,19 +130,13 @@ Task* Crew::steal(Worker& thief, bool by_force) noexcept
     return nullptr;
 }
 
+/// A worker that finds only cores which switch and have few tasks may sleep: the monitor wakes it
+/// if one of them stops switching.
 bool Crew::has_work_for(const Core& core) const noexcept
 {
-    if (core.queue.size() != 0) {
-        return true;
-    }
-    if (!options_.keeps_tasks) {
-        for (const auto& each : cores_) {
-            if (each->queue.size() != 0) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return core.queue.size() != 0 ||
+           (!options_.keeps_tasks &&
+            std::ranges::any_of(cores_, [](const auto& each) { return has_too_many(*each); }));
 }
 
 void Crew::sleep_without_work(Core& core) noexcept

@@ -301,7 +301,7 @@ TEST(Crew, UsesEvictedWorkersAgain)
 TEST(Crew, StealsFromAWorkerThatDoesNotSwitch)
 {
     CrewOptions options = with_workers(2);
-    options.patience_ns = 0;  // no monitor: only a thief can help
+    options.look_ns = 0;  // no monitor: only a thief can help
     std::atomic<bool> has_run{false};
     run_tasks(
         options, 4,
@@ -338,7 +338,7 @@ std::uint64_t digest_of(std::uint64_t seed, std::vector<std::size_t>& order)
 {
     CrewOptions options = with_workers(1);
     options.seed = seed;
-    options.patience_ns = 0;
+    options.look_ns = 0;
     std::uint64_t digest = 0;
     std::atomic<std::uint32_t> word{0};
     run_tasks(
