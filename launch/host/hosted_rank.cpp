@@ -71,7 +71,7 @@ std::vector<std::uintptr_t> first_words(const std::vector<std::string>& argument
         words.push_back(word(*each));
     }
     words.push_back(0);
-    const auto kernel = read_file("/proc/self/auxv");
+    static const auto kernel = read_file("/proc/self/auxv");  // the same for all ranks
     const std::size_t pairs = kernel ? kernel.value().size() / sizeof(Elf64_auxv_t) : 0;
     for (std::size_t i = 0; i < pairs; ++i) {
         Elf64_auxv_t entry;
@@ -187,6 +187,20 @@ void HostedRank::remember_stack() noexcept
     stack_begin_ = static_cast<char*>(begin);
 }
 
+/// What the loader has used of the stack is below all that is still in use.
+void HostedRank::drop_used_stack() noexcept
+{
+    constexpr std::uintptr_t still_used_bytes = 8192;  // by this function, and below it
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(stack_begin_);
+    const std::uintptr_t end =
+        (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - still_used_bytes) &
+        ~(page - 1);
+    if (begin != 0 && begin < end) {
+        ::madvise(stack_begin_, end - begin, MADV_DONTNEED);
+    }
+}
+
 std::size_t HostedRank::stack_bytes_used() const
 {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -208,9 +222,11 @@ void HostedRank::run()
     }
     image_ = std::move(image.value());
     own_thread().is_main = true;
+    drop_unused_reserve(program_.facts.tls_bytes);
+    remember_stack();
+    drop_used_stack();
     adopt_thread();
     if (RankCrew* const crew = RankCrew::of_process(); crew != nullptr) {
-        remember_stack();
         if (!crew->crew().enter(task_)) {
             fail("cannot start: the system has no memory left");
         }

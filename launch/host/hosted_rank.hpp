@@ -124,6 +124,7 @@ class HostedRank {
     void take_place();
     void go_to_directory(bool is_apart);
     void remember_stack() noexcept;
+    void drop_used_stack() noexcept;
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
     void open_streams();
