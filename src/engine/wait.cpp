@@ -290,9 +290,9 @@ class Famine {
     std::int64_t began_ns_ = 0;
 };
 
-/// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the caller
-/// has just done so for nothing; where whoever could change that waits for this thread's worker, it
-/// comes first.
+/// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
+/// caller has just done so for nothing; where whoever could change that waits for this thread's
+/// worker, it comes first.
 bool sweep(Driver& driver, Condition condition, bool has_swept)
 {
     RankLock& lock = driver.lock();

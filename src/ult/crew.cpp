@@ -139,7 +139,8 @@ void Crew::put(Task& task) noexcept
 {
     Core& core = *task.core;
     core.queue.push(task);
-    platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (5)
+    platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (5) of
+                                          // worker.cpp
     // Relaxed: ordered by the fence.
     if (sleeping_workers_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         if (core.sleepers.load(std::memory_order_relaxed) != 0) {

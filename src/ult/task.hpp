@@ -35,8 +35,8 @@ class BasicPhase {
     [[nodiscard]] bool lie_down() noexcept
     {
         std::uint32_t expected = leaving;
-        // (1) release, pairs with (2): who wakes it sees the context; acquire, pairs with (3): the
-        // caller sees what the one did that woke it.
+        // (1) release, pairs with (2): who wakes it sees the context; acquire, pairs with (2) too:
+        // the caller sees what the one did that woke it.
         return value_.compare_exchange_strong(expected, asleep, std::memory_order_acq_rel,
                                               std::memory_order_acquire);
     }
@@ -44,7 +44,7 @@ class BasicPhase {
     /// By the one that has taken it out of the bedroom. True: the caller makes it ready.
     [[nodiscard]] bool wake() noexcept
     {
-        // (2) acquire, pairs with (1); (3) release, pairs with (1).
+        // (2) acquire and release, pairs with (1).
         return value_.exchange(woken, std::memory_order_acq_rel) == asleep;
     }
 

@@ -44,8 +44,8 @@ class Workers(host_test.HostTest):
         done = self.run_job("--ranks", "ult", "--report-workers", *words, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = re.search(
-            r"(?m)^headway: (\d+) ranks on (\d+) workers: (\d+) switches, (\d+) of them to ranks of "
-            r"other workers; workers slept (\d+) times and lost their ranks to a spare worker "
+            r"(?m)^headway: (\d+) ranks on (\d+) workers: (\d+) switches, (\d+) of them to ranks "
+            r"of other workers; workers slept (\d+) times and lost their ranks to a spare worker "
             r"(\d+) times \((\d+) spare\); the deepest stack took (\d+) KiB$", done.stderr)
         assert found is not None, done.stderr
         names = ("ranks", "workers", "switches", "steals", "sleeps", "evictions", "spares",
