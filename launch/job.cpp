@@ -322,7 +322,9 @@ void Job::check_deadlines()
         std::string seconds = std::to_string(options_.timeout_s);
         seconds.erase(seconds.find_last_not_of('0') + 1);
         seconds.erase(seconds.find_last_not_of('.') + 1);
-        end_job(124, "the job ran longer than --timeout " + seconds + " s; the ranks were ended");
+        end_job(124, "the job ran longer than --timeout " + seconds + " s; the ranks were ended",
+                // A host says where each of its ranks is, and ends.
+                is_hosted() ? SIGQUIT : SIGTERM);
     }
     if (is_due(kill_at_)) {
         signal_ranks(SIGKILL);

@@ -43,6 +43,13 @@ std::size_t stack_bytes(int kib_wanted)
 constexpr std::string_view no_thread =
     "cannot be started: the system gives no thread; raise ulimit -u";
 
+void* become_rank(void* rank)
+{
+    static_cast<HostedRank*>(rank)->run();
+}
+
+}  // namespace
+
 void print(std::string_view text)
 {
     while (!text.empty()) {
@@ -53,13 +60,6 @@ void print(std::string_view text)
         text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
     }
 }
-
-void* become_rank(void* rank)
-{
-    static_cast<HostedRank*>(rank)->run();
-}
-
-}  // namespace
 
 base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
 {
@@ -140,6 +140,7 @@ int Host::run()
 {
     set_names();
     name_ranks_in_fatal_signals();
+    watch_for_quit();
     first_rank_ = library_.table().host_ranks(plan_.rank_count());
     int index = 0;
     for (std::size_t i = 0; i < programs_.size(); ++i) {

@@ -44,6 +44,9 @@ class Host {
     /// In the child of a fork: what other ranks have written to streams is theirs to flush.
     void drop_output_of_others(const HostedRank& rank) const noexcept;
 
+    /// Says where each rank is: the frames of its stack. A thread that belongs to no rank.
+    void show_ranks() const;
+
     /// This process's pid, else a fork's child is asking.
     bool is_host_process() const noexcept;
 
@@ -52,6 +55,7 @@ class Host {
 
   private:
     bool start(HostedRank& rank);
+    void watch_for_quit();
     void start_crew();
     void start_ranks();
     void report_crew() const;
@@ -70,6 +74,12 @@ class Host {
     std::size_t ended_count_ = 0;
     int exit_code_ = 0;
 };
+
+/// Shows the frames of the calling rank, for SIGQUIT.
+void show_where_rank_is();
+
+/// Prints to standard error, whatever becomes of it.
+void print(std::string_view text);
 
 /// Has fatal signals name the rank they meet before they end the process.
 void name_ranks_in_fatal_signals() noexcept;

@@ -141,8 +141,16 @@ void HostedRank::fail(const std::string& sentence)
     host_.end_job(*this, 127, sentence);
 }
 
+bool HostedRank::interrupt(int signal) const noexcept
+{
+    // Relaxed: the thread never ends.
+    const pthread_t thread = thread_.load(std::memory_order_relaxed);
+    return thread != pthread_t{} && ::pthread_kill(thread, signal) == 0;
+}
+
 void HostedRank::take_place()
 {
+    thread_.store(::pthread_self(), std::memory_order_relaxed);  // relaxed: as in interrupt()
     const std::string label = std::to_string(index_);
     const std::string& path = program_.path;
     const std::string name = path.substr(path.rfind('/') + 1);

@@ -2,6 +2,8 @@
 // A rank of the host program: what a process would be to it.
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -83,6 +85,12 @@ class HostedRank {
     void wait_for_other_threads() noexcept;
 
     int index() const noexcept { return index_; }
+    bool is_over() const noexcept
+    {
+        return is_over_.load(std::memory_order_relaxed);  // relaxed: for reports
+    }
+    /// Sends a signal to the thread that runs main; false: there is none yet.
+    bool interrupt(int signal) const noexcept;
     /// As a user-level thread.
     ult::Task& task() noexcept { return task_; }
     /// The most that its stack ever held, by the pages that it has touched.
@@ -137,7 +145,8 @@ class HostedRank {
     const HostedProgram& program_;
     const std::vector<int> cpus_;
     ult::Task task_;
-    char* stack_begin_ = nullptr;  ///< lowest address; written before the program starts
+    std::atomic<pthread_t> thread_{};  ///< where it was born; written by it, read for reports
+    char* stack_begin_ = nullptr;      ///< lowest address; written before the program starts
     std::size_t stack_bytes_ = 0;
     LoadedProgram image_;
     RankEnvironment environment_;

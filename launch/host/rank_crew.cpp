@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "host.hpp"
 #include "host_thread.hpp"
 
 namespace headway::launch {
@@ -38,6 +39,7 @@ ult::CrewOptions options_of(const HostPlan::Crew& plan)
     if (plan.seed != 0) {
         options.look_ns = 0;  // who lacks a core for a while is up to the system
     }
+    options.show_task = &show_where_rank_is;
     options.prepare_worker = [] { make_signal_stack(own_thread()); };
     return options;
 }

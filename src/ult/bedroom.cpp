@@ -35,8 +35,10 @@ bool Bedroom::lie_down(Task& task, const Word& word, std::uint32_t expected,
     Sleep& sleep = task.sleep;
     sleep.deadline_ns = deadline_ns;
     sleep.has_timed_out = false;
-    sleep.bucket = index_of(word);
-    Bucket& bucket = buckets_[sleep.bucket];
+    const std::size_t index = index_of(word);
+    // Relaxed: who looks for the task looks at its word under the lock of the bucket.
+    sleep.bucket.store(index, std::memory_order_relaxed);
+    Bucket& bucket = buckets_[index];
     task.phase.leave();
     if (deadline_ns != never_ns) {
         // Made here, so that nothing is allocated with a lock in hand that others spin for.
@@ -93,6 +95,20 @@ Woken Bedroom::take(const Word& word, int& count) noexcept
     return woken;
 }
 
+Task* Bedroom::take_task(Task& task) noexcept
+{
+    // Relaxed: an old one leads to a bucket where its word is not.
+    const std::size_t index = task.sleep.bucket.load(std::memory_order_relaxed);
+    Bucket& bucket = buckets_[index];
+    const std::lock_guard guard(bucket.lock);
+    if (task.sleep.word == nullptr || index_of(*task.sleep.word) != index) {
+        return nullptr;
+    }
+    unlink(bucket, task);
+    task.next = nullptr;
+    return &task;
+}
+
 Task* Bedroom::take_due(std::int64_t now_ns) noexcept
 {
     Task* first = nullptr;
@@ -101,7 +117,8 @@ Task* Bedroom::take_due(std::int64_t now_ns) noexcept
         if (due_ns > now_ns) {
             break;
         }
-        Bucket& bucket = buckets_[task->sleep.bucket];
+        // Relaxed: written before its entry was made, under the lock.
+        Bucket& bucket = buckets_[task->sleep.bucket.load(std::memory_order_relaxed)];
         const std::lock_guard bucket_guard(bucket.lock);
         // Without a word somebody else has woken it, and its entry stays until it gets up.
         if (task->sleep.word != nullptr) {

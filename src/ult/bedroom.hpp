@@ -44,6 +44,9 @@ class Bedroom {
     /// Takes out up to `count` tasks that sleep on `word`; their phase is the caller's to settle.
     [[nodiscard]] Woken take(const Word& word, int& count) noexcept;
 
+    /// Takes out this task, whatever it sleeps on; null: it does not sleep.
+    [[nodiscard]] Task* take_task(Task& task) noexcept;
+
     /// Takes out those whose deadline is over at `now_ns`.
     [[nodiscard]] Task* take_due(std::int64_t now_ns) noexcept;
 

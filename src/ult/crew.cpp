@@ -104,6 +104,16 @@ void Crew::leave(Task& task, Departure departure, Task* next) noexcept
     worker.departure.store(departure, std::memory_order_release);
     headway_ult_switch(&task.birth.context, to);
     settle(*task.worker.load(std::memory_order_relaxed));  // relaxed: as (3)
+    show_if_asked(task);
+}
+
+void Crew::show_if_asked(const Task& task) noexcept
+{
+    // Relaxed: a report; what it shows is the task's own.
+    if (inspected_.load(std::memory_order_relaxed) == &task) [[unlikely]] {
+        inspected_.store(nullptr, std::memory_order_relaxed);
+        options_.show_task();
+    }
 }
 
 /// First act in a context that has been entered: publishes the one that was left.

@@ -75,6 +75,7 @@ struct CrewOptions {
     std::int64_t patience_ns = 10'000'000;  ///< a worker may go so long without a switch
     std::int64_t look_ns = 2'000'000;       ///< between two looks of the monitor; 0: no monitor
     std::uint64_t seed = 0;                 ///< not 0: who runs next is drawn; one worker
+    void (*show_task)() = nullptr;          ///< runs in the task that inspect() has asked
     void (*prepare_worker)() = nullptr;     ///< first act of each worker's thread
 };
 
@@ -121,6 +122,11 @@ class Crew {
     /// Nothing follows: the birth thread sleeps on, what lies on the stack stays.
     [[noreturn]] void end() noexcept;
 
+    /// Has the task run `show_task` soon: one that sleeps is woken, without a cause; to the worker
+    /// of one that runs goes `signal`, and what its handler does is up to the caller. For reports;
+    /// one task at a time.
+    void inspect(Task& task, int signal) noexcept;
+
     CrewCounters counters() const noexcept;
     /// The order in which tasks ran, as a number. Requires: one worker, which sleeps.
     std::uint64_t digest() const noexcept { return digest_; }
@@ -134,6 +140,7 @@ class Crew {
     void put(Task& task) noexcept;
     void make_all_ready(Task* chain) noexcept;
     void rouse_due() noexcept;
+    void show_if_asked(const Task& task) noexcept;
     void ring(Core& core) noexcept;
     void ring_any() noexcept;
     // worker.cpp
@@ -175,6 +182,8 @@ class Crew {
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<Worker*> spares_;
     std::thread monitor_;
+    /// Whom inspect() asks; set by it, reset by the task.
+    std::atomic<const Task*> inspected_{nullptr};
     std::atomic<std::uint64_t> steals_{0};
     std::atomic<std::uint64_t> sleeps_{0};
     std::atomic<std::uint64_t> evictions_{0};

@@ -48,6 +48,20 @@ void Crew::stop()
     }
 }
 
+void Crew::inspect(Task& task, int signal) noexcept
+{
+    const std::lock_guard guard(workers_mutex_);
+    for (const auto& worker : workers_) {
+        // Relaxed: where it has left meanwhile, the signal meets another one, or none.
+        if (worker->current.load(std::memory_order_relaxed) == &task) {
+            ::pthread_kill(worker->thread.native_handle(), signal);
+            return;
+        }
+    }
+    inspected_.store(&task, std::memory_order_relaxed);  // relaxed: see show_if_asked()
+    make_all_ready(bedroom_.take_task(task));
+}
+
 void Crew::watch() noexcept
 {
     ::pthread_setname_np(::pthread_self(), "headway-monitor");

@@ -61,7 +61,7 @@ struct Sleep {
     const std::atomic<std::uint32_t>* word = nullptr;  ///< null: taken out
     Task* next = nullptr;
     Task* previous = nullptr;
-    std::size_t bucket = 0;  ///< written by the task before it can be found
+    std::atomic<std::size_t> bucket{0};  ///< written by the task before it can be found
     std::int64_t deadline_ns = 0;
     bool has_timed_out = false;
 };

@@ -109,6 +109,33 @@ class Workers(host_test.HostTest):
         self.assertEqual({each["workers"] for each in runs}, {1})
         self.assertEqual(runs[0]["switches"], runs[1]["switches"])
 
+    def test_quit_says_where_ranks_are(self) -> None:
+        # Rank 0 waits for a message that nobody sends, rank 1 computes, rank 2 sleeps.
+        program = self.folder / "astray"
+        source = self.folder / "astray.c"
+        source.write_text(
+            "#include <mpi.h>\n#include <unistd.h>\n"
+            "static volatile long turns;\n"
+            "int main(int count, char** words) {\n"
+            "    int rank = 0;\n"
+            "    MPI_Init(&count, &words);\n"
+            "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+            "    while (rank == 1) ++turns;\n"
+            "    while (rank == 2) usleep(100);\n"
+            "    MPI_Recv(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
+            "    return 0;\n}\n")
+        self.compile(MPICC, source, program)
+        for host in ("ult", "thread"):
+            with self.subTest(host=host):
+                done = self.run_job("--ranks", host, "--timeout", "1", "-n", "3", str(program))
+                self.assertEqual(done.returncode, 124)
+                self.assertIn("ran longer than --timeout 1 s", done.stderr)
+                places = re.split(r"headway: rank \d is here:\n", done.stderr)[1:]
+                self.assertEqual(len(places), 3, done.stderr)
+                self.assertIn("Recv", places[0])
+                for place in places:
+                    self.assertIn(f"{program}(", place)
+
     def test_threads_of_a_rank_may_use_all_cores(self) -> None:
         program = self.make(
             "#define _GNU_SOURCE\n#include <pthread.h>\n#include <sched.h>\n#include <stdio.h>\n"

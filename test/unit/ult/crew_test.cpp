@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cfenv>
@@ -386,6 +387,40 @@ TEST(Crew, LetsNoneOfManyStarve)
         }
     });
     EXPECT_EQ(satisfied, count);
+}
+
+std::atomic<std::uint32_t> shown_number{0};
+
+TEST(Crew, HasATaskShowItselfThatSleeps)
+{
+    CrewOptions options = with_workers(2);
+    options.show_task = [] { shown_number = own_task()->number; };
+    Crew crew(options);
+    std::atomic<std::uint32_t> word{0};
+    std::array<Task*, 4> tasks{};
+    std::atomic<int> asleep{0};
+    const std::function<void(std::size_t)> body = [&](std::size_t i) {
+        tasks[i] = own_task();
+        ++asleep;
+        while (word.load() == 0) {
+            (void)crew.wait(word, 0, never_ns);
+        }
+    };
+    {
+        const Tasks all(crew, tasks.size(), body);
+        ASSERT_TRUE(crew.start());
+        while (asleep != static_cast<int>(tasks.size())) {
+            crew.yield();
+        }
+        for (const std::uint32_t number : {3U, 1U, 2U}) {
+            while (shown_number != number) {
+                crew.inspect(*tasks[number], 0);
+            }
+        }
+        word = 1;
+        crew.wake(word, INT_MAX);
+    }
+    crew.stop();
 }
 
 TEST(Crew, EndsATaskWithoutItsThread)
