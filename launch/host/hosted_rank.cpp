@@ -234,10 +234,9 @@ void HostedRank::run()
     remember_stack();
     drop_used_stack();
     adopt_thread();
-    if (RankCrew* const crew = RankCrew::of_process(); crew != nullptr) {
-        if (!crew->crew().enter(task_)) {
-            fail("cannot start: the system has no memory left");
-        }
+    RankCrew* const crew = RankCrew::of_process();
+    if (crew != nullptr && !crew->crew().enter(task_)) {
+        fail("cannot start: the system has no memory left");
     }
     enter_program();
 }

@@ -145,7 +145,7 @@ class HostedRank {
     const HostedProgram& program_;
     const std::vector<int> cpus_;
     ult::Task task_;
-    std::atomic<pthread_t> thread_{};  ///< where it was born; written by it, read for reports
+    std::atomic<pthread_t> thread_;  ///< where it was born; written by it, read for reports
     char* stack_begin_ = nullptr;      ///< lowest address; written before the program starts
     std::size_t stack_bytes_ = 0;
     LoadedProgram image_;

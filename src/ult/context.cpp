@@ -9,7 +9,9 @@
 
 #include "platform/futex.hpp"
 
+extern "C" {
 [[gnu::visibility("hidden")]] bool headway_ult_has_wrfsbase = false;
+}
 
 namespace headway::ult {
 
