@@ -146,7 +146,7 @@ class HostedRank {
     const std::vector<int> cpus_;
     ult::Task task_;
     std::atomic<pthread_t> thread_;  ///< where it was born; written by it, read for reports
-    char* stack_begin_ = nullptr;      ///< lowest address; written before the program starts
+    char* stack_begin_ = nullptr;    ///< lowest address; written before the program starts
     std::size_t stack_bytes_ = 0;
     LoadedProgram image_;
     RankEnvironment environment_;

@@ -9,6 +9,13 @@
 
 namespace headway::ult {
 
+namespace {
+
+/// How much rarer the monitor looks while no worker runs anything.
+constexpr std::int64_t quiet_factor = 25;
+
+}  // namespace
+
 bool Crew::start()
 {
     ::pthread_sigmask(SIG_SETMASK, nullptr, &signals_of_workers_);
@@ -70,8 +77,10 @@ void Crew::watch() noexcept
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
     std::vector<Sight> before(cores_.size());
     while (must_stop_.load(std::memory_order_relaxed) == 0) {  // relaxed: a futex follows
-        (void)platform::system_wait(must_stop_, 0,
-                                    platform::Deadline::after_ns(options_.look_ns).ns());
+        // Relaxed: where all workers sleep, nobody can be stuck for a while.
+        const bool is_quiet = sleeping_workers_.load(std::memory_order_relaxed) >= cores_.size();
+        const std::int64_t interval_ns = options_.look_ns * (is_quiet ? quiet_factor : 1);
+        (void)platform::system_wait(must_stop_, 0, platform::Deadline::after_ns(interval_ns).ns());
         rouse_due();
         const std::int64_t now_ns = platform::monotonic_ns();
         for (std::size_t i = 0; i < cores_.size(); ++i) {
