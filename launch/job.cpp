@@ -98,7 +98,9 @@ bool Job::can_give_stdin() const
 
 base::Outcome Job::start_ranks()
 {
-    const auto places = place_ranks(options_.binding, identity_.rank_count, options_.cpus_per_rank);
+    // User-level ranks have no cores; their workers do.
+    const Binding binding = options_.rank_host == RankHost::ult ? Binding::none : options_.binding;
+    const auto places = place_ranks(binding, identity_.rank_count, options_.cpus_per_rank);
     if (!places) {
         set_exit_code(1);
         return base::Failure{places.sentence()};
@@ -150,6 +152,15 @@ base::Outcome Job::start_host(const std::vector<Place>& places)
     for (const Place& each : places) {
         host.cpus.push_back(each.cpus);
     }
+    const Scheduling& scheduling = options_.scheduling;
+    host.stack_kib = options_.stack_kib;
+    host.crew = {options_.rank_host == RankHost::ult,
+                 scheduling.workers,
+                 scheduling.seed,
+                 scheduling.binds_ranks,
+                 options_.binding != Binding::none,
+                 scheduling.sleeps_suspend,
+                 scheduling.reports};
     const std::string bytes = to_bytes(host);
     const int file = make_memory_file(
         "headway-plan", std::as_bytes(std::span<const char>(bytes.data(), bytes.size())));
@@ -311,7 +322,9 @@ void Job::check_deadlines()
         std::string seconds = std::to_string(options_.timeout_s);
         seconds.erase(seconds.find_last_not_of('0') + 1);
         seconds.erase(seconds.find_last_not_of('.') + 1);
-        end_job(124, "the job ran longer than --timeout " + seconds + " s; the ranks were ended");
+        end_job(124, "the job ran longer than --timeout " + seconds + " s; the ranks were ended",
+                // A host says where each of its ranks is, and ends.
+                is_hosted() ? SIGQUIT : SIGTERM);
     }
     if (is_due(kill_at_)) {
         signal_ranks(SIGKILL);

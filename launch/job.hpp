@@ -78,7 +78,7 @@ class Job {
     base::Outcome start_process(std::size_t index, ChildPlan plan,
                                 const std::vector<std::string>& inherited,
                                 const EnvironmentChoice& environment, const JobIdentity& identity);
-    bool is_hosted() const noexcept { return options_.rank_host == RankHost::thread; }
+    bool is_hosted() const noexcept { return options_.rank_host != RankHost::process; }
     bool can_give_stdin() const;
 
     // The loop (job.cpp)
@@ -113,7 +113,7 @@ class Job {
     void judge_killed_rank();
     void judge_end(std::size_t rank, int status);
     void check_barrier();
-    void end_job(int code, const std::string& sentence);
+    void end_job(int code, const std::string& sentence, int signal = SIGTERM);
     void set_exit_code(int code);
     void signal_ranks(int signal) const;
     void go_on_if_all_ended();

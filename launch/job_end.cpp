@@ -54,7 +54,7 @@ void Job::signal_ranks(int signal) const
     }
 }
 
-void Job::end_job(int code, const std::string& sentence)
+void Job::end_job(int code, const std::string& sentence, int signal)
 {
     if (state_ != State::running) {
         return;
@@ -67,7 +67,7 @@ void Job::end_job(int code, const std::string& sentence)
     if (!sentence.empty()) {
         say(sentence);
     }
-    signal_ranks(SIGTERM);
+    signal_ranks(signal);
     signal_ranks(SIGCONT);
     kill_at_ = Clock::now() + end_grace;
 }

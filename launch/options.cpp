@@ -91,6 +91,9 @@ class Reader {
     base::Outcome apply_environment(const Option& option);
     base::Outcome apply_placement(const Option& option);
     base::Outcome apply_layout(const Option& option);
+    base::Outcome apply_ranks(const Option& option);
+    base::Outcome choose_host();
+    base::Outcome check_hosting() const;
     base::Outcome set_variable(std::vector<std::pair<std::string, std::string>>& into);
     base::Outcome check_host(const std::string& host) const;
     base::Outcome check_host_file() const;
@@ -103,6 +106,8 @@ class Reader {
     Options options_;
     Program program_;
     bool has_count_ = false;
+    std::string for_ult_;              ///< an option that only user-level ranks have
+    std::string for_threads_;          ///< one that only ranks of one process have
     std::string spelling_;             ///< of the option being read, for messages
     std::vector<std::string> values_;  ///< of the option being read
 };
@@ -124,12 +129,102 @@ base::Result<Options> Reader::read()
                                  " ranks on one machine are not possible"};
         }
     } while (!rest_.empty());
-    if (options_.has_label && options_.rank_host == RankHost::thread) {
+    if (const auto outcome = check_hosting(); !outcome) {
+        return base::Failure{outcome.sentence()};
+    }
+    return options_;
+}
+
+/// What depends on what a rank is, wherever --ranks stands.
+base::Outcome Reader::check_hosting() const
+{
+    const bool is_process = options_.rank_host == RankHost::process;
+    if (options_.has_label && !is_process) {
         return base::Failure{
             "--label cannot tell ranks apart that are threads of one process and share its "
             "output; leave it out, or use --ranks process"};
     }
-    return options_;
+    if (!for_threads_.empty() && is_process) {
+        return refuse(for_threads_, "is for ranks of one process; use --ranks thread or ult");
+    }
+    if (options_.rank_host != RankHost::ult) {
+        return for_ult_.empty() ? base::Outcome(base::Done{})
+                                : refuse(for_ult_, "is for user-level ranks; use --ranks ult");
+    }
+    for (const Program& each : options_.programs) {
+        if (each.directory != options_.programs.front().directory) {
+            return base::Failure{
+                "user-level ranks have one working directory; give all programs the same --wdir, "
+                "or use --ranks thread"};
+        }
+    }
+    if (options_.scheduling.seed != 0 && options_.scheduling.workers > 1) {
+        return base::Failure{
+            "with --schedule-seed there is one worker; leave out --workers, or set it to 1"};
+    }
+    return base::Done{};
+}
+
+/// A size with an optional suffix, in KiB.
+base::Result<int> kib_of(const std::string& text)
+{
+    constexpr long kib_max = 1L << 20;
+    char* end = nullptr;
+    const long number = std::strtol(text.c_str(), &end, 10);
+    const std::string_view suffix(end);
+    const long factor = suffix == "G" ? 1L << 20 : suffix == "M" ? 1L << 10 : 1;
+    const bool is_known = suffix == "K" || suffix == "M" || suffix == "G";
+    if (end == text.c_str() || !is_known || number < 1 || number > kib_max / factor ||
+        number * factor < 64) {
+        return base::Failure{"takes 64K to 1G, with a suffix K, M or G, not " +
+                             boot::quote_bytes(text)};
+    }
+    return static_cast<int>(number * factor);
+}
+
+base::Outcome Reader::choose_host()
+{
+    constexpr std::pair<std::string_view, RankHost> hosts[] = {
+        {"process", RankHost::process}, {"thread", RankHost::thread}, {"ult", RankHost::ult}};
+    for (const auto& [name, host] : hosts) {
+        if (values_[0] == name) {
+            options_.rank_host = host;
+            return base::Done{};
+        }
+    }
+    return refuse(spelling_, "is process, thread or ult, not " + boot::quote_bytes(values_[0]));
+}
+
+base::Outcome Reader::apply_ranks(const Option& option)
+{
+    Scheduling& scheduling = options_.scheduling;
+    (option.action == Action::stack_size ? for_threads_ : for_ult_) = spelling_;
+    switch (option.action) {
+        case Action::workers:
+            return store_count(4096, scheduling.workers);
+        case Action::schedule_seed:
+            return store_count(1'000'000, scheduling.seed);
+        case Action::bind_ranks:
+            scheduling.binds_ranks = true;
+            return base::Done{};
+        case Action::report_workers:
+            scheduling.reports = true;
+            return base::Done{};
+        case Action::sleeps:
+            scheduling.sleeps_suspend = values_[0] == "suspend";
+            return values_[0] == "suspend" || values_[0] == "block"
+                       ? base::Outcome(base::Done{})
+                       : refuse(spelling_,
+                                "is suspend or block, not " + boot::quote_bytes(values_[0]));
+        default: {
+            const auto kib = kib_of(values_[0]);
+            if (!kib) {
+                return refuse(spelling_, kib.sentence());
+            }
+            options_.stack_kib = kib.value();
+            return base::Done{};
+        }
+    }
 }
 
 base::Outcome Reader::read_program()
@@ -205,6 +300,13 @@ base::Outcome Reader::apply(const Option& option)
         case Action::hosts:
         case Action::host_file:
             return apply_placement(option);
+        case Action::workers:
+        case Action::bind_ranks:
+        case Action::stack_size:
+        case Action::sleeps:
+        case Action::report_workers:
+        case Action::schedule_seed:
+            return apply_ranks(option);
         case Action::report_bindings:
             options_.reports_bindings = true;
             return base::Done{};
@@ -242,14 +344,7 @@ base::Outcome Reader::apply_layout(const Option& option)
             program_.directory = values_[0];
             return base::Done{};
         case Action::ranks:
-            if (values_[0] == "ult") {
-                return refuse(spelling_, "ult is not built yet; use process or thread");
-            }
-            options_.rank_host = values_[0] == "thread" ? RankHost::thread : RankHost::process;
-            return values_[0] == "process" || values_[0] == "thread"
-                       ? base::Outcome(base::Done{})
-                       : refuse(spelling_,
-                                "is process or thread, not " + boot::quote_bytes(values_[0]));
+            return choose_host();
         case Action::standard_input:
             options_.gives_stdin = values_[0] != "none";
             return values_[0] == "none" || values_[0] == "0"

@@ -29,8 +29,18 @@ struct Program {
 };
 
 enum class Binding { automatic, core, none };
-/// What a rank is: a process, or a thread of one process for all ranks.
-enum class RankHost { process, thread };
+/// What a rank is: a process, or a thread of one process for all ranks, the system's or a
+/// user-level one.
+enum class RankHost { process, thread, ult };
+
+/// How user-level ranks are run.
+struct Scheduling {
+    int workers = 0;  ///< 0: one for each cpu that mpiexec may use
+    bool binds_ranks = false;
+    bool sleeps_suspend = true;  ///< a rank that sleeps or yields lets another one run
+    bool reports = false;        ///< says at the end what the workers did
+    int seed = 0;                ///< not 0: one worker, and who runs next is drawn
+};
 enum class Request { run, help, version };
 
 struct Options {
@@ -39,6 +49,8 @@ struct Options {
     EnvironmentChoice environment;  ///< for all programs, below their own
     Binding binding = Binding::automatic;
     RankHost rank_host = RankHost::process;
+    Scheduling scheduling;
+    int stack_kib = 0;  ///< of a rank that is a thread; 0: as ulimit -s says
     int cpus_per_rank = 1;
     double timeout_s = 0;  ///< 0: none
     bool has_label = false;

@@ -23,8 +23,16 @@ Options of the job
   --label, -l             begin every line with the rank that wrote it
   --timeout SECONDS       end the job after that time, with exit code 124
   --stdin 0|none          who reads standard input: rank 0 (default) or nobody
-  --ranks process|thread  what a rank is: a process (default), or a thread of one process for all
-                          ranks (`headway check-host PROGRAM` says whether a program can be)
+  --ranks process|thread|ult
+                          what a rank is: a process (default), or a thread of one process for all
+                          ranks (`headway check-host PROGRAM` says whether a program can be): the
+                          system's, or a user-level one that a few workers run
+  --workers COUNT         with ult: kernel threads that run the ranks (one a cpu)
+  --bind-ranks            with ult: a rank stays with its worker
+  --sleeps suspend|block  with ult: whether a rank that sleeps lets others run (suspend)
+  --stack-size SIZE       with thread and ult: of each rank, as 256K or 8M (ulimit -s)
+  --report-workers        with ult: say at the end what the workers did
+  --schedule-seed NUMBER  with ult: one worker, and who runs next is drawn by this seed
   --help, --version
 
 Signals: INT, TERM, HUP, USR1, USR2 and QUIT go to all ranks; a second INT or TERM within 5 seconds

@@ -4,8 +4,9 @@
     [[run]]
     program = "point_to_point/order"     # below test/mpi, a .c file (or .cpp, written out)
     ranks = [2, 3, 4]                    # one run each
-    host = ["process", "team", "thread"] # mpiexec; a program that makes its ranks as threads;
-                                         # mpiexec --ranks thread
+    host = ["process", "team", "thread", "ult"]
+                                         # mpiexec; a program that makes its ranks as threads;
+                                         # mpiexec --ranks thread; mpiexec --ranks ult
     labels = ["quick"]                   # or ["long"]
     limit_s = 60                         # the watchdog
     knobs = { EAGER_LIMIT = "0" }        # optional: HEADWAY_EAGER_LIMIT=0
@@ -79,7 +80,7 @@ def of_preset(preset: str) -> Library:
         # It sees the threads of one process; ranks as processes are one each.
         # Programs with a sanitizer cannot be hosted: its run-time must be there before the host.
         hosts={"tsan": ("team",), "asan": ("process", "team")}.get(
-            preset, ("process", "team", "thread")))
+            preset, ("process", "team", "thread", "ult")))
 
 
 def of_oracle(prefix: Path) -> Library:
@@ -107,8 +108,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
             raise StepFailed(f"{path}: {program}: nobody knows {', '.join(sorted(unknown))}")
         if not {"program", "ranks", "host"} <= set(row):
             raise StepFailed(f"{path}: {program}: a run needs program, ranks and host")
-        if not set(row["host"]) <= {"process", "team", "thread"}:
-            raise StepFailed(f"{path}: {program}: host is a list of process, team and thread")
+        if not set(row["host"]) <= {"process", "team", "thread", "ult"}:
+            raise StepFailed(f"{path}: {program}: host lists process, team, thread and ult")
     return rows
 
 
@@ -164,7 +165,7 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
         if host == "team":
             environment["HEADWAY_TEAM"] = str(ranks)
         else:
-            hosting = ["--ranks", "thread"] if host == "thread" else []
+            hosting = ["--ranks", host] if host in {"thread", "ult"} else []
             command = [str(library.mpiexec), *hosting, "-n", str(ranks), *command]
         yield Test(
             name=_name(library, row, host, ranks), command=command, environment=environment,

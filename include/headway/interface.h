@@ -40,6 +40,30 @@ struct headway_progress {
     uint64_t agent_turns;    /* times it worked for a rank */
 };
 
+/*
+ * How threads of a process wait whose ranks do not have a kernel thread each. The functions are
+ * called by its ranks and by all threads that belong to them or to the library.
+ */
+struct headway_scheduling {
+    /* Others should run now. */
+    void (*yield)(void);
+
+    /*
+     * Sleeps while the 32-bit word holds `expected`, until wake() or the moment `deadline_ns` of
+     * CLOCK_MONOTONIC (INT64_MAX: never): HEADWAY_WAIT_... May end early.
+     */
+    int (*wait)(const void* word, uint32_t expected, int64_t deadline_ns);
+
+    /* Wakes up to `count` that sleep on the word. */
+    void (*wake)(const void* word, int count);
+};
+
+enum {
+    HEADWAY_WAIT_AWAKE,
+    HEADWAY_WAIT_DIFFERED, /* the word held something else */
+    HEADWAY_WAIT_TIMED_OUT
+};
+
 struct headway_interface_1 {
     size_t size_bytes;
 
@@ -90,6 +114,13 @@ struct headway_interface_1 {
 
     /* After the end of all ranks: leaves the launcher in good order. */
     void (*close_ranks)(void);
+
+    /*
+     * After host_ranks, before the first enter_rank: threads that enter a rank, and those that the
+     * library starts for it, wait by these functions, and ranks share the cores that run them. The
+     * table stays until the process ends.
+     */
+    void (*schedule_ranks)(const struct headway_scheduling* scheduling);
 };
 
 enum {

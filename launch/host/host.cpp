@@ -23,15 +23,32 @@ std::atomic<Host*> host_of_process{nullptr};
 constexpr rlim_t stack_bytes_unlimited = rlim_t{64} << 20;
 constexpr rlim_t stack_bytes_max = rlim_t{1} << 30;
 
+/// User-level ranks that are on their way into the world at once: their births use the cores, and
+/// take turns in the loader.
+constexpr std::size_t births_at_once = 8;
+
 /// What a process would get as its first stack. It is address space until it is used.
-std::size_t stack_bytes()
+std::size_t stack_bytes(int kib_wanted)
 {
     rlimit limit{};
+    if (kib_wanted != 0) {
+        return static_cast<std::size_t>(kib_wanted) << 10;
+    }
     if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return stack_bytes_unlimited;
     }
     return std::clamp(limit.rlim_cur, rlim_t{256} << 10, stack_bytes_max);
 }
+
+constexpr std::string_view no_thread =
+    "cannot be started: the system gives no thread; raise ulimit -u";
+
+void* become_rank(void* rank)
+{
+    static_cast<HostedRank*>(rank)->run();
+}
+
+}  // namespace
 
 void print(std::string_view text)
 {
@@ -43,13 +60,6 @@ void print(std::string_view text)
         text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
     }
 }
-
-void* become_rank(void* rank)
-{
-    static_cast<HostedRank*>(rank)->run();
-}
-
-}  // namespace
 
 base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
 {
@@ -118,7 +128,7 @@ bool Host::start(HostedRank& rank)
 {
     pthread_attr_t attributes;
     ::pthread_attr_init(&attributes);
-    ::pthread_attr_setstacksize(&attributes, stack_bytes() + tls_reserve_bytes);
+    ::pthread_attr_setstacksize(&attributes, stack_bytes(plan_.stack_kib) + tls_reserve_bytes);
     ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_t thread{};
     const int error = libc_functions().pthread_create(&thread, &attributes, &become_rank, &rank);
@@ -130,6 +140,7 @@ int Host::run()
 {
     set_names();
     name_ranks_in_fatal_signals();
+    watch_for_quit();
     first_rank_ = library_.table().host_ranks(plan_.rank_count());
     int index = 0;
     for (std::size_t i = 0; i < programs_.size(); ++i) {
@@ -140,15 +151,67 @@ int Host::run()
                 plan_.cpus.empty() ? std::vector<int>{} : plan_.cpus[place]));
         }
     }
-    for (const auto& rank : ranks_) {
-        if (!start(*rank)) {
-            end_job(*rank, 1, "cannot be started: the system gives no thread; raise ulimit -u");
-        }
+    if (plan_.crew.is_wanted) {
+        crew_ = std::make_unique<RankCrew>(plan_.crew, plan_.rank_count());
+        library_.table().schedule_ranks(&crew_->scheduling());
+    }
+    // With a seed all ranks are there before the first one runs: when they come is up to the
+    // system.
+    const bool starts_late = plan_.crew.seed != 0;
+    if (crew_ != nullptr && !starts_late) {
+        start_crew();
+    }
+    start_ranks();
+    if (crew_ != nullptr && starts_late) {
+        start_crew();
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_count_ == ranks_.size(); });
     library_.table().close_ranks();
+    if (plan_.crew.reports) {
+        report_crew();
+    }
     return exit_code_;
+}
+
+void Host::start_crew()
+{
+    if (!crew_->crew().start()) {
+        end_job(*ranks_.front(), 1, no_thread);
+    }
+}
+
+void Host::start_ranks()
+{
+    const auto admit = [this](std::size_t index) {
+        ult::Task& task = ranks_[index]->task();
+        ult::wait_for_birth(task.birth);
+        crew_->admit(task, static_cast<int>(index));
+    };
+    const std::size_t count = ranks_.size();
+    const std::size_t ahead = crew_ == nullptr ? count : births_at_once;
+    for (std::size_t index = 0; index < count; ++index) {
+        if (!start(*ranks_[index])) {
+            end_job(*ranks_[index], 1, no_thread);
+        }
+        if (index >= ahead) {
+            admit(index - ahead);
+        }
+    }
+    if (crew_ != nullptr) {
+        for (std::size_t index = count - std::min(ahead, count); index < count; ++index) {
+            admit(index);
+        }
+    }
+}
+
+void Host::report_crew() const
+{
+    std::size_t stack_bytes = 0;
+    for (const auto& rank : ranks_) {
+        stack_bytes = std::max(stack_bytes, rank->stack_bytes_used());
+    }
+    print(crew_->report(stack_bytes));
 }
 
 void Host::rank_ended(const HostedRank& rank, int code)

@@ -13,6 +13,7 @@
 #include "hosted_rank.hpp"
 #include "loader.hpp"
 #include "mpi_library.hpp"
+#include "rank_crew.hpp"
 
 namespace headway::launch {
 
@@ -43,6 +44,9 @@ class Host {
     /// In the child of a fork: what other ranks have written to streams is theirs to flush.
     void drop_output_of_others(const HostedRank& rank) const noexcept;
 
+    /// Says where each rank is: the frames of its stack. A thread that belongs to no rank.
+    void show_ranks() const;
+
     /// This process's pid, else a fork's child is asking.
     bool is_host_process() const noexcept;
 
@@ -51,6 +55,10 @@ class Host {
 
   private:
     bool start(HostedRank& rank);
+    void watch_for_quit();
+    void start_crew();
+    void start_ranks();
+    void report_crew() const;
     std::string name_of(const HostedRank& rank) const;
     void set_names() const;
 
@@ -59,12 +67,19 @@ class Host {
     const int process_id_;
     int first_rank_ = 0;  ///< of the job's numbers; written before the ranks start
     const std::vector<HostedProgram> programs_;
+    std::unique_ptr<RankCrew> crew_;  ///< null: ranks are the system's threads
     std::vector<std::unique_ptr<HostedRank>> ranks_;
     std::mutex mutex_;  ///< guards the two below
     std::condition_variable changed_;
     std::size_t ended_count_ = 0;
     int exit_code_ = 0;
 };
+
+/// Shows the frames of the calling rank, for SIGQUIT.
+void show_where_rank_is();
+
+/// Prints to standard error, whatever becomes of it.
+void print(std::string_view text);
 
 /// Has fatal signals name the rank they meet before they end the process.
 void name_ranks_in_fatal_signals() noexcept;

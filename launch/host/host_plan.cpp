@@ -9,7 +9,7 @@
 namespace headway::launch {
 namespace {
 
-constexpr std::string_view mark = "headway-host-plan-1";
+constexpr std::string_view mark = "headway-host-plan-2";
 /// More of anything is no plan.
 constexpr int count_max = 1 << 20;
 
@@ -103,6 +103,14 @@ std::string to_bytes(const HostPlan& plan)
             writer.add(static_cast<std::size_t>(cpu));
         }
     }
+    const HostPlan::Crew& crew = plan.crew;
+    for (const int number : {plan.stack_kib, crew.workers, crew.seed}) {
+        writer.add(static_cast<std::size_t>(number));
+    }
+    for (const bool is_so :
+         {crew.is_wanted, crew.binds_ranks, crew.pins_workers, crew.sleeps_suspend, crew.reports}) {
+        writer.add(std::size_t{is_so});
+    }
     return writer.take();
 }
 
@@ -128,6 +136,14 @@ base::Result<HostPlan> read_plan(std::span<const std::byte> bytes)
         for (int more = reader.number(); more > 0 && reader.is_good(); --more) {
             cpus.push_back(reader.number());
         }
+    }
+    HostPlan::Crew& crew = plan.crew;
+    for (int* const number : {&plan.stack_kib, &crew.workers, &crew.seed}) {
+        *number = reader.number();
+    }
+    for (bool* const is_so : {&crew.is_wanted, &crew.binds_ranks, &crew.pins_workers,
+                              &crew.sleeps_suspend, &crew.reports}) {
+        *is_so = reader.number() != 0;
     }
     is_good = is_good && reader.is_good() && reader.is_at_end() && !plan.programs.empty() &&
               (plan.cpus.empty() || plan.cpus.size() == static_cast<std::size_t>(ranks));

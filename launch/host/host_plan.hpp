@@ -22,6 +22,19 @@ struct HostPlan {
     std::vector<Program> programs;
     /// By rank, as the kernel numbers them; no entries: nobody is bound. An empty one: not bound.
     std::vector<std::vector<int>> cpus;
+    int stack_kib = 0;  ///< 0: as the limit of the process says
+
+    /// User-level ranks: who runs them, and how.
+    struct Crew {
+        bool is_wanted = false;
+        int workers = 0;  ///< 0: one for each cpu of the process
+        int seed = 0;     ///< not 0: one worker, and who runs next is drawn
+        bool binds_ranks = false;
+        bool pins_workers = true;
+        bool sleeps_suspend = true;
+        bool reports = false;
+    };
+    Crew crew;
 
     int rank_count() const noexcept;
 };

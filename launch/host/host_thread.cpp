@@ -2,6 +2,8 @@
 #include "host_thread.hpp"
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -45,6 +47,19 @@ bool is_reserve_at_thread_pointer() noexcept
 void* thread_locals_of_program(std::uint64_t bytes) noexcept
 {
     return end_of_reserve() - bytes;
+}
+
+void drop_unused_reserve(std::uint64_t bytes) noexcept
+{
+    // Zeroed pages of the stack's mapping: gone, they are zero again when they are touched.
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t begin =
+        (reinterpret_cast<std::uintptr_t>(headway_tls_reserve) + page - 1) & ~(page - 1);
+    const std::uintptr_t end =
+        reinterpret_cast<std::uintptr_t>(thread_locals_of_program(bytes)) & ~(page - 1);
+    if (begin < end) {
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    }
 }
 
 void make_signal_stack(HostThread& thread) noexcept

@@ -33,6 +33,10 @@ void run_thread_exit_calls(HostThread& thread);
 /// Whether the memory kept for thread-locals ends at the thread pointer, as programs expect.
 bool is_reserve_at_thread_pointer() noexcept;
 
+/// Gives back what of the reserve a program with so many bytes of thread-locals does not need.
+/// Requires: the calling thread's stack is the C library's own, and the program has not begun.
+void drop_unused_reserve(std::uint64_t bytes) noexcept;
+
 /// Where a program's thread-locals start that are `bytes` long, in the calling thread.
 void* thread_locals_of_program(std::uint64_t bytes) noexcept;
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio_ext.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "file_bytes.hpp"
 #include "host.hpp"
+#include "rank_crew.hpp"
 
 namespace headway::launch {
 namespace {
@@ -28,6 +30,9 @@ using Fini = void (*)();
 /// process ends. Thread-specific data has no destructors to run where a process would just end.
 [[noreturn]] void stay_until_process_ends() noexcept
 {
+    if (ult::own_task() != nullptr) {
+        RankCrew::of_process()->crew().end();
+    }
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
@@ -66,7 +71,7 @@ std::vector<std::uintptr_t> first_words(const std::vector<std::string>& argument
         words.push_back(word(*each));
     }
     words.push_back(0);
-    const auto kernel = read_file("/proc/self/auxv");
+    static const auto kernel = read_file("/proc/self/auxv");  // the same for all ranks
     const std::size_t pairs = kernel ? kernel.value().size() / sizeof(Elf64_auxv_t) : 0;
     for (std::size_t i = 0; i < pairs; ++i) {
         Elf64_auxv_t entry;
@@ -136,17 +141,26 @@ void HostedRank::fail(const std::string& sentence)
     host_.end_job(*this, 127, sentence);
 }
 
+bool HostedRank::interrupt(int signal) const noexcept
+{
+    // Relaxed: the thread never ends.
+    const pthread_t thread = thread_.load(std::memory_order_relaxed);
+    return thread != pthread_t{} && ::pthread_kill(thread, signal) == 0;
+}
+
 void HostedRank::take_place()
 {
+    thread_.store(::pthread_self(), std::memory_order_relaxed);  // relaxed: as in interrupt()
     const std::string label = std::to_string(index_);
     const std::string& path = program_.path;
     const std::string name = path.substr(path.rfind('/') + 1);
     ::pthread_setname_np(::pthread_self(),
                          (name.substr(0, 14 - label.size()) + ":" + label).c_str());
-    // Working directory and umask are the rank's own from here on.
-    const bool is_apart = ::unshare(CLONE_FS) == 0;
-    if (!plan_.directory.empty() && (!is_apart || ::chdir(plan_.directory.c_str()) != 0)) {
-        fail("cannot start in directory " + plan_.directory + ": " + std::strerror(errno));
+    if (RankCrew::of_process() == nullptr) {
+        // Working directory and umask are the rank's own from here on.
+        go_to_directory(::unshare(CLONE_FS) == 0);
+    } else if (index_ == 0) {
+        go_to_directory(true);
     }
     if (!cpus_.empty()) {
         cpu_set_t set;
@@ -163,6 +177,50 @@ void HostedRank::take_place()
     }
 }
 
+void HostedRank::go_to_directory(bool is_apart)
+{
+    if (!plan_.directory.empty() && (!is_apart || ::chdir(plan_.directory.c_str()) != 0)) {
+        fail("cannot start in directory " + plan_.directory + ": " + std::strerror(errno));
+    }
+}
+
+void HostedRank::remember_stack() noexcept
+{
+    pthread_attr_t attributes;
+    void* begin = nullptr;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
+        ::pthread_attr_getstack(&attributes, &begin, &stack_bytes_);
+        ::pthread_attr_destroy(&attributes);
+    }
+    stack_begin_ = static_cast<char*>(begin);
+}
+
+/// What the loader has used of the stack is below all that is still in use.
+void HostedRank::drop_used_stack() noexcept
+{
+    constexpr std::uintptr_t still_used_bytes = 8192;  // by this function, and below it
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(stack_begin_);
+    const std::uintptr_t end =
+        (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - still_used_bytes) &
+        ~(page - 1);
+    if (begin != 0 && begin < end) {
+        ::madvise(stack_begin_, end - begin, MADV_DONTNEED);
+    }
+}
+
+std::size_t HostedRank::stack_bytes_used() const
+{
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> is_there(stack_bytes_ / page);
+    if (stack_begin_ == nullptr || ::mincore(stack_begin_, stack_bytes_, is_there.data()) != 0) {
+        return 0;
+    }
+    const auto lowest = std::find_if(is_there.begin(), is_there.end(),
+                                     [](unsigned char each) { return (each & 1U) != 0; });
+    return static_cast<std::size_t>(is_there.end() - lowest) * page;
+}
+
 void HostedRank::run()
 {
     take_place();
@@ -172,7 +230,14 @@ void HostedRank::run()
     }
     image_ = std::move(image.value());
     own_thread().is_main = true;
+    drop_unused_reserve(program_.facts.tls_bytes);
+    remember_stack();
+    drop_used_stack();
     adopt_thread();
+    RankCrew* const crew = RankCrew::of_process();
+    if (crew != nullptr && !crew->crew().enter(task_)) {
+        fail("cannot start: the system has no memory left");
+    }
     enter_program();
 }
 
@@ -190,7 +255,10 @@ void HostedRank::adopt_thread() noexcept
                     reinterpret_cast<const void*>(image_.tls_image), image_.tls_image_bytes);
     }
     thread.rank = this;
-    make_signal_stack(thread);
+    // A user-level rank takes signals on its worker, which has a stack for them.
+    if (!thread.is_main || RankCrew::of_process() == nullptr) {
+        make_signal_stack(thread);
+    }
     host_.library().table().enter_rank(index_);
 }
 

@@ -2,6 +2,8 @@
 // A rank of the host program: what a process would be to it.
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -17,6 +19,7 @@
 #include "loader.hpp"
 #include "option_reader.hpp"
 #include "rank_environment.hpp"
+#include "ult/task.hpp"
 
 namespace headway::launch {
 
@@ -82,6 +85,16 @@ class HostedRank {
     void wait_for_other_threads() noexcept;
 
     int index() const noexcept { return index_; }
+    bool is_over() const noexcept
+    {
+        return is_over_.load(std::memory_order_relaxed);  // relaxed: for reports
+    }
+    /// Sends a signal to the thread that runs main; false: there is none yet.
+    bool interrupt(int signal) const noexcept;
+    /// As a user-level thread.
+    ult::Task& task() noexcept { return task_; }
+    /// The most that its stack ever held, by the pages that it has touched.
+    std::size_t stack_bytes_used() const;
     const LoadedProgram& image() const noexcept { return image_; }
     const std::string& program_path() const noexcept { return program_.path; }
     RankEnvironment& environment() noexcept { return environment_; }
@@ -117,6 +130,9 @@ class HostedRank {
         return copied != nullptr ? *copied : own;
     }
     void take_place();
+    void go_to_directory(bool is_apart);
+    void remember_stack() noexcept;
+    void drop_used_stack() noexcept;
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
     void open_streams();
@@ -128,6 +144,10 @@ class HostedRank {
     const HostPlan::Program& plan_;
     const HostedProgram& program_;
     const std::vector<int> cpus_;
+    ult::Task task_;
+    std::atomic<pthread_t> thread_;  ///< where it was born; written by it, read for reports
+    char* stack_begin_ = nullptr;    ///< lowest address; written before the program starts
+    std::size_t stack_bytes_ = 0;
     LoadedProgram image_;
     RankEnvironment environment_;
     LibcState libc_;

@@ -12,12 +12,14 @@
 #include "libc_face.hpp"
 #include "libc_functions.hpp"
 #include "program_facts.hpp"
+#include "rank_crew.hpp"
 
 using headway::launch::asking_rank;
 using headway::launch::HostedRank;
 using headway::launch::HostThread;
 using headway::launch::libc_functions;
 using headway::launch::own_thread;
+using headway::launch::RankCrew;
 using headway::launch::ThreadExitCall;
 
 namespace {
@@ -52,6 +54,9 @@ void* run_thread(void* argument)
 {
     const std::unique_ptr<Start> owner(static_cast<Start*>(argument));
     const Start start = *owner;
+    if (const RankCrew* const crew = RankCrew::of_process(); crew != nullptr) {
+        crew->release_thread();
+    }
     start.rank->adopt_thread();
     ::pthread_setspecific(end_key(), &own_thread());
     if (start.c_routine != nullptr) {

@@ -38,6 +38,11 @@ LibcFunctions look_all_up() noexcept
     look_up(all.execve, "execve");
     look_up(all.execvpe, "execvpe");
     look_up(all.fexecve, "fexecve");
+    look_up(all.sched_yield, "sched_yield");
+    look_up(all.usleep, "usleep");
+    look_up(all.sleep, "sleep");
+    look_up(all.nanosleep, "nanosleep");
+    look_up(all.clock_nanosleep, "clock_nanosleep");
     return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -36,6 +37,11 @@ struct LibcFunctions {
     int (*execve)(const char*, char* const*, char* const*);
     int (*execvpe)(const char*, char* const*, char* const*);
     int (*fexecve)(int, char* const*, char* const*);
+    int (*sched_yield)();
+    int (*usleep)(useconds_t);
+    unsigned (*sleep)(unsigned);
+    int (*nanosleep)(const timespec*, timespec*);
+    int (*clock_nanosleep)(clockid_t, int, const timespec*, timespec*);
 };
 
 /// Any thread, also before main: looked up at the first call.

@@ -192,7 +192,7 @@ def _prepare(
     result = {}
     for name in names:
         if name == libraries.OURS:
-            library = libraries.ours(stage)
+            library = libraries.ours(stage, description.launcher)
         else:
             library = libraries.MAKERS[name](paths[name])
         compiler = library.own_compiler
@@ -206,7 +206,8 @@ def _prepare(
         )
         result[library.label] = Measured(library, binary)
         for variant in description.variants if name == libraries.OURS else ():
-            other = libraries.variant(library, variant.label, variant.environment)
+            own = libraries.ours(stage, variant.launcher)
+            other = libraries.variant(own, variant.label, variant.environment)
             result[other.label] = Measured(other, binary)
     return result
 
@@ -230,6 +231,7 @@ def _make_plan(
             for variant in description.variants
             if variant.label in measured
         },
+        own_cases=description.own_cases,
     )
 
 

@@ -5,6 +5,7 @@ title    = one line for the table
 program  = C program bench/mpi/<program>.c, built with harness.c for every library
 cores    = how many cores the jobs share (default 2)
 rivals   = false: only ours can do it, no rival is measured (default true)
+launcher = further arguments of our mpiexec (default none)
 
 [[metric]]         one or more figures, each printed by the program for every case
 name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
@@ -21,12 +22,14 @@ pin      = true: each rank on a core of its own, checked by the program; false: 
 cases    = names of cases, as the program calls them
 arguments = further arguments of the program (default none)
 environment = { NAME = "value" } for the program (default none)
+rivals   = false: no rival runs this job (default true)
 wall     = true: the driver itself times the whole job and takes that, in the first metric's unit,
            as the only sample of the only case (for start-up times; default false)
 
 [[variant]]        ours with settings other than the defaults, measured beside it, never a rival
 label    = its name in tables and limits
-environment = { HEADWAY_NAME = "value" }
+environment = { HEADWAY_NAME = "value" } (default none)
+launcher = arguments of mpiexec in the place of the bench's (default: the bench's)
 cases    = the cases it runs
 
 [calibration]      fixed work, chosen once before the rounds and the same for all (calibration.py)
@@ -78,6 +81,7 @@ class Job:
     arguments: tuple[str, ...] = ()
     wall: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    has_rivals: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class Variant:
     label: str
     environment: Mapping[str, str]
     cases: tuple[str, ...]
+    launcher: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,11 +107,17 @@ class Description:
     variants: tuple[Variant, ...] = ()
     work_of_fastest: float | None = None
     has_rivals: bool = True
+    launcher: tuple[str, ...] = ()
 
     @property
     def cases(self) -> tuple[str, ...]:
         """All cases in the order of the table."""
         return tuple(case for job in self.jobs for case in job.cases)
+
+    @property
+    def own_cases(self) -> tuple[str, ...]:
+        """Those that no rival runs."""
+        return tuple(case for job in self.jobs if not job.has_rivals for case in job.cases)
 
 
 def parse(name: str, text: str) -> Description:
@@ -115,6 +126,7 @@ def parse(name: str, text: str) -> Description:
     try:
         table = tomllib.loads(text)
         calibration = table.get("calibration")
+        launcher = tuple(table.get("launcher", ()))
         description = Description(
             name=name,
             title=table["title"],
@@ -122,7 +134,10 @@ def parse(name: str, text: str) -> Description:
             cores=int(table.get("cores", 2)),
             metrics=tuple(_parse_metric(entry) for entry in table["metric"]),
             jobs=tuple(_parse_job(entry) for entry in table["job"]),
-            variants=tuple(_parse_variant(entry) for entry in table.get("variant", ())),
+            variants=tuple(
+                _parse_variant(entry, launcher) for entry in table.get("variant", ())
+            ),
+            launcher=launcher,
             has_rivals=bool(table.get("rivals", True)),
             work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
         )
@@ -170,8 +185,9 @@ def _parse_limits(value: dict[str, Any] | list[dict[str, Any]]) -> tuple[Limit, 
     )
 
 
-def _parse_variant(entry: dict[str, Any]) -> Variant:
-    return Variant(entry["label"], _parse_environment(entry), tuple(entry["cases"]))
+def _parse_variant(entry: dict[str, Any], launcher: tuple[str, ...]) -> Variant:
+    return Variant(entry["label"], _parse_environment(entry), tuple(entry["cases"]),
+                   tuple(entry.get("launcher", launcher)))
 
 
 def _parse_environment(entry: dict[str, Any]) -> dict[str, str]:
@@ -186,6 +202,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         arguments=tuple(entry.get("arguments", ())),
         wall=bool(entry.get("wall", False)),
         environment=_parse_environment(entry),
+        has_rivals=bool(entry.get("rivals", True)),
     )
 
 

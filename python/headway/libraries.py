@@ -73,14 +73,16 @@ class Library:
         return clean | {name: value.replace("{cores}", listed) for name, value in settings.items()}
 
 
-def ours(stage: Path) -> Library:
-    """Headway as staged in `stage`."""
+def ours(stage: Path, arguments: Sequence[str] = ()) -> Library:
+    """Headway as staged in `stage`, its mpiexec with further arguments."""
+    # User-level ranks are not bound; their workers are, unless told otherwise.
+    unpin = () if "ult" in arguments else ("--bind-to", "none")
     return Library(
         label=OURS,
-        launcher=(str(stage / "bin" / "mpiexec"),),
+        launcher=(str(stage / "bin" / "mpiexec"), *arguments),
         pin=("--bind-to", "core"),
-        unpin=("--bind-to", "none"),
-        settings="defaults",
+        unpin=unpin,
+        settings=" ".join(arguments) or "defaults",
     )
 
 
@@ -90,7 +92,7 @@ def variant(library: Library, label: str, environment: Mapping[str, str]) -> Lib
     return replace(
         library,
         label=label,
-        settings=f"{settings}, else as {library.label}",
+        settings=f"{settings}, else as {library.label}" if settings else library.settings,
         environment={**library.environment, **environment},
     )
 

@@ -30,7 +30,7 @@ class MeasureError(Exception):
 @dataclass(frozen=True)
 class Plan:
     """Which libraries, cases and metrics, and how many rounds. variants: which of the libraries
-    are ours with other settings, and the cases that they run."""
+    are ours with other settings, and the cases that they run. own_cases: no rival runs them."""
 
     libraries: tuple[str, ...]
     ours: str | None
@@ -39,11 +39,16 @@ class Plan:
     rounds: int
     rounds_max: int
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own_cases: tuple[str, ...] = ()
 
     def cases_of(self, library: str, cases: Sequence[str]) -> list[str]:
         """Those of `cases` that this library runs."""
+        if library == self.ours:
+            return list(cases)
         own = self.variants.get(library)
-        return [case for case in cases if own is None or case in own]
+        if own is None:
+            return [case for case in cases if case not in self.own_cases]
+        return [case for case in cases if case in own]
 
     def claims(self) -> Iterator[tuple[Metric, str, Limit]]:
         """Every limit with its metric and case."""

@@ -84,6 +84,8 @@ class Node {
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer
+    /// Ranks of this process share workers: one that waits lets others run before it looks again.
+    bool shares_workers = false;
 
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
     /// Null unless the job is observed.

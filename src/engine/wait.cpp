@@ -271,12 +271,17 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
-/// Sweeps until the condition holds (true) or the thread's patience is over.
-bool sweep(Driver& driver, Condition condition)
+/// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
+/// caller has just done so for nothing; where whoever could change that waits for this thread's
+/// worker, it comes first.
+bool sweep(Driver& driver, Condition condition, bool has_swept)
 {
     RankLock& lock = driver.lock();
     Patience patience(driver);
     unsigned idle_sweeps = 0;
+    if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
+        return false;
+    }
     do {
         const bool may_help = idle_sweeps >= sweeps_before_help || !patience.spins();
         ++idle_sweeps;
@@ -308,7 +313,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
-    while (!sweep(driver, condition)) {
+    for (bool has_swept = true; !sweep(driver, condition, has_swept); has_swept = false) {
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
         }

@@ -360,6 +360,18 @@ base::Outcome Process::meet_all()
     return base::Done{};
 }
 
+void Process::schedule_by(const headway_scheduling& scheduling)
+{
+    scheduler_ = std::make_unique<HostedScheduler>(scheduling);
+    // Whoever spins keeps a worker from other ranks, however many cores there are.
+    node_->is_oversubscribed = true;
+    node_->has_idle_cores = false;
+    node_->shares_workers = true;
+    // A yield pays where it leads to the one waited for; among many, sleep costs less than looking.
+    const bool has_few = node_->directory.rank_count <= 2 * node_->cpus().size();
+    node_->knobs.yields = std::min<std::uint64_t>(node_->knobs.yields, has_few ? 1 : 0);
+}
+
 void Process::warn_about_settings()
 {
     // Relaxed: decides who speaks, and hands nothing over.

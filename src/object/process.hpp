@@ -12,6 +12,7 @@
 #include "config/knobs.hpp"
 #include "engine/node.hpp"
 #include "object/any_time.hpp"
+#include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
 #include "platform/process.hpp"
 
@@ -51,6 +52,12 @@ class Process {
     int ranks_here() const noexcept { return ranks_here_; }
     Rank& rank(int index) noexcept { return *ranks_[static_cast<std::size_t>(index)]; }
 
+    /// Its ranks wait by these functions, and share the cores that run them. Requires is_joined();
+    /// before other threads ask.
+    void schedule_by(const headway_scheduling& scheduling);
+    /// Null: the system schedules.
+    platform::Scheduler* scheduler() noexcept { return scheduler_.get(); }
+
     /// Says once which settings of the environment nobody knows, in one process of the job.
     void warn_about_settings();
 
@@ -88,6 +95,7 @@ class Process {
     config::Knobs knobs_;
     std::unique_ptr<engine::Node> node_;
     CallOrder* call_order_ = nullptr;
+    std::unique_ptr<HostedScheduler> scheduler_;
     /// Ranks that called MPI_Init, and in the upper half those that ended without: one word, so
     /// that of two that happen at once one sees the other. Written and read by ranks.
     std::atomic<std::uint64_t> starts_{0};

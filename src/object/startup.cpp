@@ -91,7 +91,7 @@ Process& open_process(int ranks, bool is_host)
             index);
     }
     Process* made = process.value().release();
-    // (1) release, pairs with (2) to (5).
+    // (1) release, pairs with (2) to (6).
     own_process.store(made, std::memory_order_release);
     platform::set_job_ender(&end_job);
     if (!is_host) {
@@ -328,10 +328,17 @@ int host_ranks(int ranks)
     return open_process(ranks, true).first_rank();
 }
 
+void schedule_ranks(const headway_scheduling* scheduling)
+{
+    // (6) acquire, pairs with (1).
+    own_process.load(std::memory_order_acquire)->schedule_by(*scheduling);
+}
+
 void enter_rank(int index)
 {
     // (3) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
+    platform::own_scheduler = process->scheduler();
     platform::set_current_rank(static_cast<RankAccess*>(&process->rank(index)));
 }
 

@@ -2,6 +2,8 @@
 // How ranks come into being and leave.
 #pragma once
 
+#include <headway/interface.h>
+
 #include "object/error_handler.hpp"
 #include "object/info.hpp"
 #include "object/session.hpp"
@@ -40,6 +42,10 @@ int run_team(int ranks, int (*body)(void*), void* argument);
 /// by enter_rank; the number of the first. On failure prints one sentence and ends the job.
 /// Requires: this process is no rank and hosts none.
 int host_ranks(int ranks);
+
+/// Threads of hosted ranks, and those that the library starts for them, wait by these functions.
+/// After host_ranks, before the first enter_rank.
+void schedule_ranks(const headway_scheduling* scheduling);
 
 /// The calling thread belongs to rank `index` of the hosted ones.
 void enter_rank(int index);

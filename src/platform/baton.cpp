@@ -50,7 +50,8 @@ struct Scheduler::Seat {
     std::int64_t ready_ns = 0;
 };
 
-Baton::Baton(std::uint64_t seed) : seed_(seed), random_(mix(seed + 1)), now_ns_(first_ns)
+Baton::Baton(std::uint64_t seed)
+    : Scheduler(true), seed_(seed), random_(mix(seed + 1)), now_ns_(first_ns)
 {
     switch_one_in_ = 1 + draw() % switch_one_in_max;
     current_ = add_seat();

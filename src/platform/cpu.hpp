@@ -34,6 +34,14 @@ inline void yield_core() noexcept
     ::sched_yield();
 }
 
+/// CLOCK_MONOTONIC in nanoseconds, whoever schedules the calling thread.
+inline std::int64_t system_ns() noexcept
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every Deadline, one for all processes of a node. In
 /// a simulated team its virtual time, which reading does not move.
 inline std::int64_t monotonic_ns() noexcept
@@ -41,9 +49,7 @@ inline std::int64_t monotonic_ns() noexcept
     if (own_scheduler != nullptr) [[unlikely]] {
         return own_scheduler->now_ns();
     }
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+    return system_ns();
 }
 
 }  // namespace headway::platform

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What takes the place of the system's clock, futexes and run queue in a simulated team. Every
-// function of this layer that sleeps, yields or reads the clock asks own_scheduler first: a load
-// and a branch, on ways that would make a system call or read the clock otherwise.
+// What takes the place of the system's clock, futexes and run queue: in a simulated team, and in
+// a process whose ranks are user-level threads. Every function of this layer that sleeps, yields or
+// reads the clock asks own_scheduler first: a load and a branch, on ways that would make a system
+// call or read the clock otherwise.
 #pragma once
 
 #include <atomic>
@@ -20,9 +21,13 @@ struct WaitNote {
     std::string (*text)(const WaitNote&);
 };
 
-/// Runs threads one at a time. Thread rule: the thread that runs, unless it says otherwise.
+/// Decides when threads run; a simulated team's lets one run at a time. Thread rule: a thread that
+/// runs, unless it says otherwise.
 class Scheduler {
   public:
+    /// Time is virtual, and one thread runs at a time.
+    bool is_simulated() const noexcept { return is_simulated_; }
+
     /// A thread's place among those that are scheduled.
     struct Seat;
 
@@ -54,13 +59,17 @@ class Scheduler {
     virtual const WaitNote* exchange_note(const WaitNote* note) noexcept = 0;
 
   protected:
-    Scheduler() = default;
+    explicit Scheduler(bool is_simulated) noexcept : is_simulated_(is_simulated) {}
     ~Scheduler() = default;
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
+
+  private:
+    const bool is_simulated_;
 };
 
-/// Null, and the system schedules, in every thread but those of a simulated team.
+/// Null, and the system schedules, in every thread but those of a simulated team and of a process
+/// whose ranks are user-level threads.
 [[gnu::tls_model("initial-exec")]] inline constinit thread_local Scheduler* own_scheduler = nullptr;
 
 /// Other threads of a simulated team may run here; nothing anywhere else.

@@ -35,7 +35,8 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-/// A thread of this process. One that a thread of a simulated team starts takes part in it.
+/// A thread of this process. Where a scheduler takes the place of the system's, the threads that
+/// its threads start have it too.
 class Thread {
   public:
     /// False: the system gives none. Requires: not joinable.
@@ -65,7 +66,7 @@ class Thread {
 
     bool joinable() const noexcept { return thread_.joinable(); }
 
-    /// Waits for its end. Requires: where it takes part in a simulated team, so does the caller.
+    /// Waits for its end. Requires: where it has a scheduler, so has the caller.
     void join()
     {
         if (seat_ != nullptr) {

@@ -29,7 +29,7 @@ bool TimerSleep::open() noexcept
 
 void TimerSleep::set(Deadline moment) noexcept
 {
-    if (own_scheduler != nullptr) {
+    if (own_scheduler != nullptr && own_scheduler->is_simulated()) {
         moment_ns_ = moment.ns();
         times_set_.fetch_add(1, std::memory_order_relaxed);  // relaxed: one thread runs at a time
         futex_wake(times_set_);
@@ -55,7 +55,7 @@ void TimerSleep::sleep_simulated() noexcept
 
 void TimerSleep::sleep() noexcept
 {
-    if (own_scheduler != nullptr) {
+    if (own_scheduler != nullptr && own_scheduler->is_simulated()) {
         sleep_simulated();
         return;
     }

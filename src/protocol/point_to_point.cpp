@@ -7,6 +7,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
+#include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/rank_part.hpp"
@@ -115,9 +116,14 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
             ? driver.rank().inbound.lane_of(sender)
             : nullptr;
     RankPart& part = part_of(driver.rank());
-    const int polls = node.is_oversubscribed ? 1 : polls_without_op;
+    // Among few ranks of a worker the next one to run is the sender.
+    const bool lets_others_run = node.shares_workers && node.knobs.yields != 0;
+    const int polls = lets_others_run ? 2 : node.is_oversubscribed ? 1 : polls_without_op;
     driver.expect(&receive);
     for (int poll = 0; poll < polls; ++poll) {
+        if (poll != 0 && lets_others_run) {
+            platform::yield_core();
+        }
         driver.poll_frames();
         // Once the message is there, the next frame is not for this buffer.
         if (driver.expected() == nullptr || !driver.has_only_frames() || part.has_pipes()) {

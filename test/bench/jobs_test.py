@@ -178,6 +178,18 @@ class DescriptionTest(unittest.TestCase):
         self.assertEqual(found.variants, (description.Variant("v", {"HEADWAY_X": "1"}, ("a",)),))
         self.assertEqual(found.work_of_fastest, 1.5)
 
+    def test_launcher_and_cases_of_our_own(self) -> None:
+        text = 'launcher = ["--ranks", "ult"]\n' + self.GOOD + self.VARIANT
+        text += self.VARIANT.replace('"v"', '"w"') + 'launcher = []\n'
+        own = self.JOB.replace('["a", "b"]', '["c"]') + "rivals = false\n"
+        found = description.parse("x", text + own)
+        self.assertEqual(found.launcher, ("--ranks", "ult"))
+        self.assertEqual([each.launcher for each in found.variants], [found.launcher, ()])
+        self.assertEqual((found.cases, found.own_cases), (("a", "b", "c"), ("c",)))
+        ours = libraries.ours(Path("/stage"), found.launcher)
+        self.assertEqual(ours.command(4, [0, 1], False),
+                         ["/stage/bin/mpiexec", "--ranks", "ult", "-n", "4"])
+
     def test_overlap_has_every_required_limit(self) -> None:
         found = description.load(ROOT / "bench", "overlap")
         ratio, total, _transfer = found.metrics

@@ -5,6 +5,7 @@ import json
 import sys
 import unittest
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
@@ -313,6 +314,13 @@ class SeveralMetricsTest(unittest.TestCase):
         for name, cases in self.fake.calls:
             wanted = ("8 B",) if name == "headway-none" else ("8 B", "1 MiB")
             self.assertEqual(cases, wanted)
+
+    def test_rivals_leave_out_our_own_cases(self) -> None:
+        plan = replace(self.plan, own_cases=("1 MiB",))
+        found = {name: plan.cases_of(name, plan.cases) for name in plan.libraries}
+        self.assertEqual(
+            found, {"headway": ["8 B", "1 MiB"], "headway-none": ["8 B"], "a": ["8 B"]}
+        )
 
     def test_variant_is_no_rival(self) -> None:
         time = self.plan.metrics[1]

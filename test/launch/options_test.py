@@ -9,7 +9,9 @@ import fixture
 ACCEPTED = [
     ["--oversubscribe"], ["--allow-run-as-root"], ["-bind-to", "core"], ["--bind-to", "none"],
     ["--map-by", "core"], ["-map-by", "socket"], ["--map-by", "ppr:2:node"], ["--ranks", "process"],
-    ["--ranks", "thread"],
+    ["--ranks", "thread"], ["--ranks", "thread", "--stack-size", "1M"], ["--ranks", "ult"],
+    ["--workers", "1", "--ranks=ult", "--bind-ranks", "--sleeps", "block"],
+    ["--ranks", "ult", "--stack-size", "256K", "--schedule-seed", "5"],
     ["-launcher", "fork"], ["--mca", "btl", "self"], ["-host", "localhost"],
     ["--host", f"localhost,{socket.gethostname()}"], ["-H", "localhost:4"], ["-v"], ["-q"],
     ["-iface", "lo"], ["--timeout", "50"], ["--report-bindings"], ["-genvall"], ["-s", "0"],
@@ -18,8 +20,14 @@ ACCEPTED = [
 
 # Options, and words the answer must hold.
 REFUSED = [
-    (["--ranks", "ult"], "ult is not built yet"),
-    (["--ranks", "fibre"], "is process or thread, not 'fibre'"),
+    (["--ranks", "fibre"], "is process, thread or ult, not 'fibre'"),
+    (["--workers", "2"], "use --ranks ult"),
+    (["--ranks", "thread", "--bind-ranks"], "use --ranks ult"),
+    (["--stack-size", "1M"], "use --ranks thread or ult"),
+    (["--ranks", "ult", "--stack-size", "8"], "64K to 1G"),
+    (["--ranks", "ult", "--sleeps", "never"], "suspend or block, not 'never'"),
+    (["--ranks", "ult", "--schedule-seed", "1", "--workers", "2"], "there is one worker"),
+    (["--ranks", "ult", "--label"], "--label"),
     (["--bind-to", "socket"], "core or none, not 'socket'"),
     (["-host", "far.away"], "'far.away' is not this machine"),
     (["-configfile", "x"], "shell script"),

@@ -280,14 +280,17 @@ static void end(const char* how)
 int main(int count, char** words)
 {
     const char* what = words[1];
-    if (strcmp(what, "all") == 0) {
+    const int is_all = strcmp(what, "all") == 0;
+    if (is_all || strcmp(what, "all-but-place") == 0) {
         show_start(count, words);
         show_data();
         show_threads();
         show_environment();
         show_libc();
         show_options(count, words);
-        show_place();
+        if (is_all) {
+            show_place();
+        }
         show_streams();
         show_fork();
     } else {

@@ -19,6 +19,8 @@ HostPlan sample()
     plan.programs.push_back({2, "/tmp", {"./a", "", "with blank"}, {"A=1", "B="}});
     plan.programs.push_back({1, "", {"b"}, {}});
     plan.cpus = {{0, 1}, {}, {3}};
+    plan.stack_kib = 256;
+    plan.crew = {true, 3, 7, true, false, false, true};
     return plan;
 }
 
@@ -35,6 +37,11 @@ TEST(HostPlan, ComesBackAsItWasWritten)
     EXPECT_EQ(plan.programs[0].environment, sample().programs[0].environment);
     EXPECT_EQ(plan.programs[1].arguments, sample().programs[1].arguments);
     EXPECT_EQ(plan.cpus, sample().cpus);
+    EXPECT_EQ(plan.stack_kib, 256);
+    EXPECT_TRUE(plan.crew.is_wanted && plan.crew.binds_ranks && plan.crew.reports);
+    EXPECT_FALSE(plan.crew.pins_workers || plan.crew.sleeps_suspend);
+    EXPECT_EQ(plan.crew.workers, 3);
+    EXPECT_EQ(plan.crew.seed, 7);
 }
 
 TEST(HostPlan, WhatIsNoPlanIsRefused)
