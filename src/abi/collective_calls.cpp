@@ -195,6 +195,7 @@ int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
     object::Rank& rank = rank_of(call);
     const engine::StartedGraph started = object::run_collective(rank, comm, std::move(collective));
     if (started.is_over) [[likely]] {
+        object::end_complete_orphans(rank);
         return MPI_SUCCESS;
     }
     if (started.completion == nullptr) {

@@ -60,6 +60,7 @@ bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& trans
     if (!protocol::receive_at_once(rank.driver(), receive, sender)) {
         return false;
     }
+    object::end_complete_orphans(rank);
     if (status != MPI_STATUS_IGNORE) {
         object::fill_status(*status, receive.status_source, receive.status_tag,
                             static_cast<std::int64_t>(receive.status_bytes));

@@ -76,10 +76,6 @@ void settle(Rank& rank, engine::Op& op)
     keep->finish(rank, op);
 }
 
-namespace {
-
-/// Ends orphans that are complete. What they received has to be in its place before the program can
-/// learn of it, so every call that ends an op looks at them.
 void end_orphans(Rank& rank)
 {
     std::erase_if(rank.orphans(), [&](engine::Op* op) {
@@ -92,8 +88,6 @@ void end_orphans(Rank& rank)
     });
 }
 
-}  // namespace
-
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
     settle(rank, *op);
@@ -104,9 +98,7 @@ int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
         error = error != MPI_SUCCESS ? error : closed;
     }
     rank.driver().destroy_op(op);
-    if (!rank.orphans().empty()) [[unlikely]] {
-        end_orphans(rank);
-    }
+    end_complete_orphans(rank);
     return error;
 }
 

@@ -43,6 +43,17 @@ void settle(Rank& rank, engine::Op& op);
 /// settle(), report(), and frees the op.
 int end_op(Rank& rank, engine::Op* op, MPI_Status* status);
 
+/// Ends orphans that are complete. What they received has to be in its place before the program can
+/// learn of it, so every call that ends a receive or a collective looks at them, with an op or
+/// without.
+void end_orphans(Rank& rank);
+inline void end_complete_orphans(Rank& rank)
+{
+    if (!rank.orphans().empty()) [[unlikely]] {
+        end_orphans(rank);
+    }
+}
+
 /// report(), then frees op and request and sets the handle to null; a persistent request becomes
 /// inactive instead. Requires: complete.
 int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status);

@@ -21,6 +21,7 @@ import wrong_arguments  # noqa: E402
 
 HERE = ROOT / "test" / "abi"
 ABI_SOURCES = ["call", "check", "plain_calls"]
+PLATFORM_SOURCES = ["call_site"]
 OBJECT_SOURCES = ["handle_table", "error_class", "error_handler"]
 
 
@@ -73,6 +74,7 @@ class EntriesTest(unittest.TestCase):
                      f"-I{ROOT / 'include'}", f"-I{cls.folder}"]
         sources = [cls.folder / "all.cpp", cls.folder / "calls.cpp",
                    HERE / "stand_in" / "stand_in.cpp",
+                   *(ROOT / "src" / "platform" / f"{part}.cpp" for part in PLATFORM_SOURCES),
                    *(ROOT / "src" / "object" / f"{part}.cpp" for part in OBJECT_SOURCES),
                    *(ROOT / "src" / "abi" / f"{part}.cpp" for part in ABI_SOURCES)]
         cls.library = cls.folder / "libstand_in.so"
