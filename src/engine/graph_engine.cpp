@@ -8,62 +8,13 @@
 #include <iterator>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "data/reduce.hpp"
 #include "engine/famine.hpp"
+#include "engine/graph_instance.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::engine {
-
-/// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
-/// There its counters and the tables of listed blocks follow it.
-struct GraphInstance {
-    const GraphTemplate* stored = nullptr;
-    std::uint32_t* counters = nullptr;  ///< two for each node
-    Op* completion = nullptr;
-    const Scope* scope = nullptr;
-    GraphInstance* next_stalled = nullptr;
-    std::byte* spaces[3] = {};  ///< by Space
-    BlockLayout layouts[3];     ///< by Space
-    Reduction reduction;
-    std::uint32_t sequence = 0;
-    std::uint32_t remaining = 0;   ///< nodes not complete
-    std::uint32_t ready_head = 0;  ///< next node to start
-    std::uint32_t ready_tail = 0;
-    OpError error = OpError::none;
-    bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
-
-    /// Edges into each node that have not fired.
-    std::uint32_t* waiting() noexcept { return counters; }
-    /// Queue of nodes that may start; each node enters it once.
-    std::uint32_t* ready() noexcept { return counters + stored->node_count; }
-
-    /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
-    BlockRange* tables() noexcept
-    {
-        return reinterpret_cast<BlockRange*>(counters + std::size_t{2} * stored->node_count);
-    }
-
-    const BlockLayout& layout(Extent extent) const noexcept
-    {
-        return layouts[static_cast<std::size_t>(extent.space)];
-    }
-
-    /// Computed as a number: a listed block without elements may lie anywhere, also behind null.
-    std::byte* address(Extent extent) noexcept
-    {
-        const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
-        const std::uint64_t offset = layout(extent).offset_bytes(extent.first_block);
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
-    }
-
-    std::uint64_t size_bytes(Extent extent) const noexcept
-    {
-        return layout(extent).size_bytes(extent);
-    }
-};
-static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
 
 namespace {
 
@@ -342,52 +293,6 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
 }
 
 }  // namespace
-
-GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
-{
-    const std::size_t nodes = graph.nodes().size();
-    const std::size_t edges = graph.edges().size();
-    const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
-    const std::size_t words = (nodes + 1) + edges + nodes;
-    void* place =
-        allocator.allocate(sizeof(GraphTemplate) + node_bytes + words * sizeof(std::uint32_t));
-    if (place == nullptr) {
-        return nullptr;
-    }
-    auto* stored = new (place) GraphTemplate;
-    stored->node_count = static_cast<std::uint32_t>(nodes);
-    stored->edge_count = static_cast<std::uint32_t>(edges);
-    stored->blocks = graph.blocks;
-    stored->block_count = graph.block_count;
-    stored->scratch_blocks = graph.scratch_blocks;
-    auto* after = static_cast<std::byte*>(place) + sizeof(GraphTemplate);
-    stored->nodes = reinterpret_cast<GraphNode*>(after);
-    stored->first_successor = reinterpret_cast<std::uint32_t*>(after + node_bytes);
-    stored->successors = stored->first_successor + nodes + 1;
-    stored->dependencies = stored->successors + edges;
-    std::memset(stored->first_successor, 0, words * sizeof(std::uint32_t));
-    for (std::size_t i = 0; i < nodes; ++i) {
-        new (&stored->nodes[i]) GraphNode(graph.nodes()[i]);
-    }
-    // Counting sort of the edges by their beginning.
-    for (const Graph::Edge& edge : graph.edges()) {
-        ++stored->first_successor[edge.before + 1];
-        ++stored->dependencies[edge.after];
-    }
-    for (std::size_t i = 0; i < nodes; ++i) {
-        stored->first_successor[i + 1] += stored->first_successor[i];
-    }
-    std::vector<std::uint32_t> next(stored->first_successor, stored->first_successor + nodes);
-    for (const Graph::Edge& edge : graph.edges()) {
-        stored->successors[next[edge.before]++] = edge.after;
-    }
-    return stored;
-}
-
-void destroy_template(memory::Allocator& allocator, GraphTemplate* stored)
-{
-    allocator.free(stored);
-}
 
 namespace {
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/graph_engine.hpp"
+
+namespace headway::engine {
+
+/// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
+/// There its counters and the tables of listed blocks follow it.
+struct GraphInstance {
+    const GraphTemplate* stored = nullptr;
+    std::uint32_t* counters = nullptr;  ///< two for each node
+    Op* completion = nullptr;
+    const Scope* scope = nullptr;
+    GraphInstance* next_stalled = nullptr;
+    std::byte* spaces[3] = {};  ///< by Space
+    BlockLayout layouts[3];     ///< by Space
+    Reduction reduction;
+    std::uint32_t sequence = 0;
+    std::uint32_t remaining = 0;   ///< nodes not complete
+    std::uint32_t ready_head = 0;  ///< next node to start
+    std::uint32_t ready_tail = 0;
+    OpError error = OpError::none;
+    bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
+
+    /// Edges into each node that have not fired.
+    std::uint32_t* waiting() noexcept { return counters; }
+    /// Queue of nodes that may start; each node enters it once.
+    std::uint32_t* ready() noexcept { return counters + stored->node_count; }
+
+    /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
+    BlockRange* tables() noexcept
+    {
+        return reinterpret_cast<BlockRange*>(counters + std::size_t{2} * stored->node_count);
+    }
+
+    const BlockLayout& layout(Extent extent) const noexcept
+    {
+        return layouts[static_cast<std::size_t>(extent.space)];
+    }
+
+    /// Computed as a number: a listed block without elements may lie anywhere, also behind null.
+    std::byte* address(Extent extent) noexcept
+    {
+        const std::byte* const space = spaces[static_cast<std::size_t>(extent.space)];
+        const std::uint64_t offset = layout(extent).offset_bytes(extent.first_block);
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(space) + offset);
+    }
+
+    std::uint64_t size_bytes(Extent extent) const noexcept
+    {
+        return layout(extent).size_bytes(extent);
+    }
+};
+static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
+
+}  // namespace headway::engine
