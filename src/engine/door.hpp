@@ -20,10 +20,7 @@ class Door {
     /// Before the second thread can enter, perhaps in a call that is inside already.
     void enable_threads()
     {
-        lock_.enable();
-        if (inside_ != 0) {
-            lock_.lock();
-        }
+        lock_.enable(inside_ != 0);
     }
     /// Where the rank's communication begins (MPI_Init). It owns its ownership word already.
     void open(Driver& driver) noexcept { driver_ = &driver; }

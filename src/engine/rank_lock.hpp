@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <mutex>
 #include <vector>
@@ -19,8 +20,14 @@ namespace headway::engine {
 /// Private to the rank's process.
 class RankLock {
   public:
-    /// Before the second thread can enter.
-    void enable() noexcept { is_enabled_ = true; }
+    /// Before the second thread can enter; `is_inside`: the first one is, and has the lock from now
+    /// on. Nobody could have it yet, so this waits for nobody, whatever else the caller holds.
+    void enable(bool is_inside)
+    {
+        is_enabled_ = true;
+        [[maybe_unused]] const bool is_ours = !is_inside || mutex_.try_lock();
+        assert(is_ours);
+    }
     bool is_enabled() const noexcept { return is_enabled_; }
 
     void lock()
