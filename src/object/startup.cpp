@@ -277,13 +277,23 @@ Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler)
     return *rank.sessions().back();
 }
 
+namespace {
+
+/// Whether the rank ends with the session that it has, as it looks: another thread may open one.
+bool is_last_session(Rank& rank)
+{
+    const std::lock_guard guard(opening());
+    return rank.world == nullptr && rank.sessions().size() == 1;
+}
+
+}  // namespace
+
 bool close_session(Rank& rank, Session& session)
 {
     if (session.send_buffer() != nullptr && !session.send_buffer()->flush(rank)) {
         return false;
     }
-    const bool may_end = rank.world == nullptr && rank.sessions().size() == 1;
-    if (may_end) {
+    if (is_last_session(rank)) {
         if (rank.send_buffer() != nullptr && !rank.send_buffer()->flush(rank)) {
             return false;
         }
