@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -59,6 +60,8 @@ class Rank : public RankAccess {
     /// A communicator that holds this rank, for operations that have none. Requires: is_running().
     Communicator& any_own() noexcept { return self != nullptr ? *self : *ground_; }
 
+    /// Held while the rank's communication begins or ends, in a process with several ranks.
+    std::mutex& opening() noexcept { return opening_; }
     std::vector<std::unique_ptr<Session>>& sessions() noexcept { return sessions_; }
     /// Null: it is over, or `number` is 0.
     Session* find_session(std::uint32_t number) noexcept;
@@ -133,6 +136,7 @@ class Rank : public RankAccess {
     Phase world_phase_ = Phase::before_init;
     std::unique_ptr<observe::Tracer> tool_tracer_;
     observe::Listener listener_;
+    std::mutex opening_;
     std::vector<std::unique_ptr<Session>> sessions_;
     std::uint32_t sessions_made_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;

@@ -105,11 +105,13 @@ Process& open_process(int ranks, bool is_host)
 }
 
 /// Sessions open and close ranks at any time, from any thread (MPI-5.0 section 11.6.1). Nobody
-/// waits for messages while he has it.
+/// waits for messages while he has it. Where a process has several ranks, they are there from the
+/// start, and each has its own: one that is held up holds up no other.
 std::mutex& opening()
 {
-    static std::mutex mutex;
-    return mutex;
+    static std::mutex first_one;
+    auto* const rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
+    return rank != nullptr && rank->process().ranks_here() > 1 ? rank->opening() : first_one;
 }
 
 /// The calling thread's rank, which communicates from now on. Requires: opening().
