@@ -13,7 +13,6 @@
 namespace headway::abi {
 namespace {
 
-using config::KnobGroup;
 
 struct Category {
     std::string_view name;
