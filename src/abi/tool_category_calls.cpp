@@ -13,7 +13,6 @@
 namespace headway::abi {
 namespace {
 
-
 struct Category {
     std::string_view name;
     std::string_view about;
