@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/mix.hpp"
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
 
@@ -26,14 +27,6 @@ constexpr std::uint64_t stall_bits_max = 17;
 /// One sleep in so many ends without a cause, as futexes may.
 constexpr std::uint64_t early_one_in = 32;
 
-/// splitmix64: the bits of a number spread over a word.
-std::uint64_t mix(std::uint64_t x) noexcept
-{
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-    return x ^ (x >> 31);
-}
-
 }  // namespace
 
 struct Scheduler::Seat {
@@ -51,7 +44,7 @@ struct Scheduler::Seat {
 };
 
 Baton::Baton(std::uint64_t seed)
-    : Scheduler(true), seed_(seed), random_(mix(seed + 1)), now_ns_(first_ns)
+    : Scheduler(true), seed_(seed), random_(base::mix(seed + 1)), now_ns_(first_ns)
 {
     switch_one_in_ = 1 + draw() % switch_one_in_max;
     current_ = add_seat();
@@ -67,7 +60,7 @@ Baton::~Baton()
 std::uint64_t Baton::draw() noexcept
 {
     random_ += 0x9E3779B97F4A7C15U;
-    return mix(random_);
+    return base::mix(random_);
 }
 
 bool Baton::is_ready(const Seat& seat) const noexcept
@@ -108,7 +101,7 @@ Scheduler::Seat& Baton::pick(const Seat* except) noexcept
 
 void Baton::pass_to(Seat& next) noexcept
 {
-    digest_ = mix(digest_ ^ (static_cast<std::uint64_t>(now_ns_) << 12 ^ next.number));
+    digest_ = base::mix(digest_ ^ (static_cast<std::uint64_t>(now_ns_) << 12 ^ next.number));
     Seat& own = *current_;
     if (&next == &own) {
         return;
@@ -138,7 +131,7 @@ void Baton::leave_seat() noexcept
     own.ready_ns = never_ns;
     own.note = nullptr;
     Seat& next = pick();
-    digest_ = mix(digest_ ^ (static_cast<std::uint64_t>(now_ns_) << 12 ^ next.number));
+    digest_ = base::mix(digest_ ^ (static_cast<std::uint64_t>(now_ns_) << 12 ^ next.number));
     current_ = &next;
     own_scheduler = nullptr;
     // (3) release, pairs with (2), as (1).

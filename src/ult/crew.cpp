@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/mix.hpp"
 #include "platform/atomic.hpp"
 
 namespace headway::ult {
@@ -13,14 +14,6 @@ constinit thread_local Task* task_of_thread = nullptr;
 
 /// Switches of a worker from one look at the deadlines to the next.
 constexpr std::uint64_t switches_a_look = 64;
-
-/// splitmix64: the bits of a number spread over a word.
-std::uint64_t mix(std::uint64_t x) noexcept
-{
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-    return x ^ (x >> 31);
-}
 
 }  // namespace
 
@@ -34,7 +27,8 @@ void forget_own_task() noexcept
     task_of_thread = nullptr;
 }
 
-Crew::Crew(CrewOptions options) : options_(std::move(options)), random_(mix(options_.seed + 1))
+Crew::Crew(CrewOptions options)
+    : options_(std::move(options)), random_(base::mix(options_.seed + 1))
 {
     find_thread_pointer_access();
     for (const int cpu : options_.cpus) {
@@ -75,8 +69,8 @@ Task* Crew::take_next(Core& core) noexcept
     Task* next = nullptr;
     if (options_.seed != 0) [[unlikely]] {
         random_ += 0x9E3779B97F4A7C15U;
-        next = core.queue.pop_nth(mix(random_));
-        digest_ = next == nullptr ? digest_ : mix(digest_ ^ (next->number + 1));
+        next = core.queue.pop_nth(base::mix(random_));
+        digest_ = next == nullptr ? digest_ : base::mix(digest_ ^ (next->number + 1));
     } else {
         next = core.queue.pop();
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/mix.hpp"
+
 namespace headway::transport::delay {
 
 /// Of one lane: what its sender has to remember so that its frames stay in order. Belongs to the
@@ -51,9 +53,7 @@ struct Schedule {
         }
         std::uint64_t x = seed * 0x9E3779B97F4A7C15U + frame;
         for (const std::uint64_t part : {std::uint64_t{sender} << 32 | receiver, seed}) {
-            x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
-            x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
-            x = (x ^ (x >> 31)) + part;
+            x = base::mix(x) + part;
         }
         x = (x ^ (x >> 32)) * 0xBF58476D1CE4E5B9U;
         x ^= x >> 29;
