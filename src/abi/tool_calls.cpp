@@ -118,13 +118,22 @@ int write_late(object::RankAccess& rank, const KnobRow& row, const void* buf)
     return object::set_late_knob(rank, row, value) ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
-/// The row behind a handle; null: it is none, or the interface is closed, as `*error` says.
-const KnobRow* row_behind(MPI_T_cvar_handle handle, int* error)
+/// The row behind a handle whose value goes to or comes from `buffer`; null: there is no such row,
+/// no buffer, or the interface is closed, as `*error` says.
+const KnobRow* row_behind(MPI_T_cvar_handle handle, const void* buffer, int* error)
 {
     ToolAccess access;
     const ControlHandle* const found = find_owned(access.tools().controls, handle);
-    *error = access.is_open() ? MPI_T_ERR_INVALID_HANDLE : MPI_T_ERR_NOT_INITIALIZED;
-    return access.is_open() && found != nullptr ? found->row : nullptr;
+    if (!access.is_open()) {
+        *error = MPI_T_ERR_NOT_INITIALIZED;
+    } else if (found == nullptr) {
+        *error = MPI_T_ERR_INVALID_HANDLE;
+    } else if (buffer == nullptr) {
+        *error = MPI_T_ERR_INVALID;
+    } else {
+        return found->row;
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -253,12 +262,9 @@ int T_cvar_handle_free(MPI_T_cvar_handle* handle)
 int T_cvar_read(MPI_T_cvar_handle handle, void* buf)
 {
     int error = MPI_SUCCESS;
-    const KnobRow* const row = row_behind(handle, &error);
+    const KnobRow* const row = row_behind(handle, buf, &error);
     if (row == nullptr) {
         return error;
-    }
-    if (buf == nullptr) {
-        return MPI_T_ERR_INVALID;
     }
     read_value(*row, object::knobs_in_effect(object::current_rank()), buf);
     return MPI_SUCCESS;
@@ -267,12 +273,9 @@ int T_cvar_read(MPI_T_cvar_handle handle, void* buf)
 int T_cvar_write(MPI_T_cvar_handle handle, const void* buf)
 {
     int error = MPI_SUCCESS;
-    const KnobRow* const row = row_behind(handle, &error);
+    const KnobRow* const row = row_behind(handle, buf, &error);
     if (row == nullptr) {
         return error;
-    }
-    if (buf == nullptr) {
-        return MPI_T_ERR_INVALID;
     }
     if (object::RankAccess* const rank = object::current_rank(); rank != nullptr) {
         return write_late(*rank, *row, buf);

@@ -48,6 +48,16 @@ int give_info(ToolAccess& access, const object::Info& entries, MPI_Info* info)
     return MPI_SUCCESS;
 }
 
+/// The event of an index; null: there is none, or the interface is closed, as `*error` says.
+const ToolEventKind* event_at(const ToolAccess& access, int index, int* error)
+{
+    const auto events = object::tool_events();
+    *error = access.is_open() ? MPI_T_ERR_INVALID_INDEX : MPI_T_ERR_NOT_INITIALIZED;
+    return access.is_open() && is_index(index, events.size())
+               ? &events[static_cast<std::size_t>(index)]
+               : nullptr;
+}
+
 /// What the caller passed. MPI_INFO_NULL and what is none are no hints.
 object::Info hints_from(ToolAccess& access, MPI_Info info)
 {
@@ -107,28 +117,25 @@ int T_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
                      int* desc_len, int* bind)
 {
     ToolAccess access;
-    if (!access.is_open()) {
-        return MPI_T_ERR_NOT_INITIALIZED;
+    int error = MPI_SUCCESS;
+    const ToolEventKind* const kind = event_at(access, event_index, &error);
+    if (kind == nullptr) {
+        return error;
     }
-    const auto events = object::tool_events();
-    if (!is_index(event_index, events.size())) {
-        return MPI_T_ERR_INVALID_INDEX;
-    }
-    const ToolEventKind& kind = events[static_cast<std::size_t>(event_index)];
-    put_text(kind.name, name, name_len);
-    put_text(kind.about, desc, desc_len);
+    put_text(kind->name, name, name_len);
+    put_text(kind->about, desc, desc_len);
     put<int>(MPI_T_VERBOSITY_USER_DETAIL, verbosity);
     if (num_elements != nullptr) {
         const std::size_t room = *num_elements > 0 ? static_cast<std::size_t>(*num_elements) : 0;
-        for (std::size_t i = 0; i < std::min(room, kind.elements.size()); ++i) {
+        for (std::size_t i = 0; i < std::min(room, kind->elements.size()); ++i) {
             if (array_of_datatypes != nullptr) {
-                array_of_datatypes[i] = kind.elements[i].type;
+                array_of_datatypes[i] = kind->elements[i].type;
             }
             if (array_of_displacements != nullptr) {
-                array_of_displacements[i] = kind.elements[i].displacement;
+                array_of_displacements[i] = kind->elements[i].displacement;
             }
         }
-        *num_elements = static_cast<int>(kind.elements.size());
+        *num_elements = static_cast<int>(kind->elements.size());
     }
     put(MPI_T_ENUM_NULL, enumtype);
     put<int>(MPI_T_BIND_NO_OBJECT, bind);
@@ -155,18 +162,16 @@ int T_event_handle_alloc(int event_index, void* /*obj_handle*/, MPI_Info info,
                          MPI_T_event_registration* event_registration)
 {
     ToolAccess access;
-    if (!access.is_open()) {
-        return MPI_T_ERR_NOT_INITIALIZED;
-    }
-    const auto events = object::tool_events();
-    if (!is_index(event_index, events.size())) {
-        return MPI_T_ERR_INVALID_INDEX;
+    int error = MPI_SUCCESS;
+    const ToolEventKind* const kind = event_at(access, event_index, &error);
+    if (kind == nullptr) {
+        return error;
     }
     if (event_registration == nullptr) {
         return MPI_T_ERR_INVALID;
     }
     auto made = std::make_unique<EventRegistration>();
-    made->kind = &events[static_cast<std::size_t>(event_index)];
+    made->kind = kind;
     made->hints = hints_from(access, info);
     *event_registration = reinterpret_cast<MPI_T_event_registration>(made.get());
     access.tools().registrations.push_back(std::move(made));
