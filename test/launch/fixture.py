@@ -40,6 +40,18 @@ def await_that(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.005)
 
 
+class InFolder(unittest.TestCase):
+    """Tests that make programs, in a folder of their own."""
+
+    folder: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+
+
 def state_of(pid: int) -> str:
     """R, S, T, Z, ... as in /proc; empty once the process is gone."""
     try:

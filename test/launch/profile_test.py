@@ -3,9 +3,7 @@
 
 import re
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
 import fixture
 
@@ -33,14 +31,10 @@ int main(void)
 COUNT, BYTES = 20, 1000
 
 
-class Profile(unittest.TestCase):
-    folder: Path
-
+class Profile(fixture.InFolder):
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
+        super().setUpClass()
         (cls.folder / "p.c").write_text(PROGRAM)
         subprocess.run([str(fixture.stage() / "bin/mpicc"), "-o", "p", "p.c"], cwd=cls.folder,
                        check=True)

@@ -3,22 +3,16 @@
 
 import os
 import subprocess
-import tempfile
 import unittest
 from collections import Counter
-from pathlib import Path
 
 import fixture
 
 
-class Profiling(unittest.TestCase):
-    folder: Path
-
+class Profiling(fixture.InFolder):
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
+        super().setUpClass()
         cls.compile("-shared", "-fPIC", "-o", "libprofiler.so", "profiler.c")
         cls.compile("-o", "profiled", "profiled.c")
 
