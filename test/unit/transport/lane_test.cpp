@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/shm/lane.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "platform/cpu.hpp"
+
+namespace headway::transport::shm {
+namespace {
+
+constexpr std::size_t payload_bytes = 32 * 1024;
+
+/// A lane with its ring, as in the node heap.
+class LaneInMemory {
+  public:
+    LaneInMemory()
+        : bytes_(static_cast<std::byte*>(::operator new(Lane::bytes_needed(lane_ring_bytes_min),
+                                                        std::align_val_t{alignof(Lane)})))
+    {
+        std::memset(bytes_, 0, Lane::bytes_needed(lane_ring_bytes_min));
+        lane_ = new (bytes_) Lane;
+        lane_->open(0, lane_ring_bytes_min);
+    }
+    ~LaneInMemory() { ::operator delete(bytes_, std::align_val_t{alignof(Lane)}); }
+    LaneInMemory(const LaneInMemory&) = delete;
+    LaneInMemory& operator=(const LaneInMemory&) = delete;
+
+    Lane& operator*() noexcept { return *lane_; }
+
+  private:
+    std::byte* bytes_;
+    Lane* lane_;
+};
+
+/// What message `number` holds.
+std::byte value_of(std::uint32_t number)
+{
+    return static_cast<std::byte>(number % 251 + 1);
+}
+
+TEST(Lane, AFrameIsSeenWhileItIsWrittenAndItsFirstBytesAreThere)
+{
+    LaneInMemory memory;
+    Lane& lane = *memory;
+    std::atomic<bool> is_enough{false};
+    std::thread sender([&] {
+        std::vector<std::byte> payload(payload_bytes);
+        for (std::uint32_t number = 0; !is_enough.load(std::memory_order_relaxed); ++number) {
+            std::memset(payload.data(), static_cast<int>(value_of(number)), payload.size());
+            FrameHeader header;
+            header.sequence = number;
+            while (lane.post(FrameKind::eager, header, payload.data(), payload.size()) !=
+                       base::Status::done &&
+                   !is_enough.load(std::memory_order_relaxed)) {
+                platform::yield_core();
+            }
+        }
+    });
+    std::uint32_t expected = 0;
+    bool has_failed = false;
+    for (std::uint32_t early_frames = 0; early_frames < 3 && !has_failed;) {
+        EarlyFrame early;
+        if (lane.peek_early(early)) {
+            ++early_frames;
+            has_failed = early.header.sequence != expected || early.early_bytes == 0 ||
+                         early.early_bytes >= payload_bytes || early.payload_bytes != payload_bytes;
+            for (std::uint32_t i = 0; i < early.early_bytes; ++i) {
+                has_failed = has_failed || early.payload[i] != value_of(expected);
+            }
+        }
+        Frame frame;
+        if (lane.peek(frame)) {
+            has_failed = has_failed || frame.header.sequence != expected ||
+                         frame.payload[payload_bytes - 1] != value_of(expected);
+            lane.consume();
+            ++expected;
+        }
+    }
+    is_enough.store(true, std::memory_order_relaxed);
+    sender.join();
+    EXPECT_FALSE(has_failed) << "message " << expected;
+}
+
+}  // namespace
+}  // namespace headway::transport::shm
