@@ -14,6 +14,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tools import build, coverage, fuzzing, packages, test, test_list, tidy, tree
 from tools.terminal import StepFailed, end_session, say
@@ -91,6 +92,11 @@ def _commit() -> str:
     return head.stdout.strip() if head.returncode == 0 else ""
 
 
+def _failures_of(name: str) -> Path:
+    """Where a job says what failed in it: the end of a run repeats it, far from the job's lines."""
+    return tree.LOGS / "long" / f"{name}.failures"
+
+
 def _work(name: str) -> int:
     """What the process of one job does."""
     commands = _commands()
@@ -100,12 +106,16 @@ def _work(name: str) -> int:
         return subprocess.run(commands[name][1], cwd=tree.ROOT, check=False).returncode
     total = BUILT_IN[name][1]()
     say(f"job {name}: {total}")
+    if total.failures:
+        _failures_of(name).write_text("\n".join(total.failures) + "\n")
     return 1 if total.failed else 0
 
 
 def _run_job(job: Job, remaining_s: float) -> str:
     """Runs a job in a process of its own: 'ok', 'failed' or 'cut' (the budget ended it)."""
     limit_s = min(remaining_s, job.minutes * 60 * HUNG_FACTOR)
+    _failures_of(job.name).parent.mkdir(parents=True, exist_ok=True)
+    _failures_of(job.name).unlink(missing_ok=True)
     process = subprocess.Popen(
         [sys.executable, "-m", "tools.long_jobs", "--work", job.name], cwd=tree.ROOT,
         stdin=subprocess.DEVNULL, start_new_session=True)
@@ -155,6 +165,9 @@ def main(arguments: list[str]) -> int:
     if not jobs:
         jobs = rotated(all_jobs(), _commit())
     outcome = run_within(jobs, budget_s, _run_job)
+    for name in outcome["failed"]:
+        if _failures_of(name).is_file():
+            say(f"job {name} failed:\n{_failures_of(name).read_text().rstrip()}")
     for state, names in outcome.items():
         if names:
             say(f"test long: {state}: {' '.join(names)}")

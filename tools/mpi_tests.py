@@ -36,7 +36,7 @@ from tools.terminal import StepFailed, run_logged, say
 from tools.test_case import PATIENCE, SANITIZER_OPTIONS, WATCHDOG_S, Test
 
 FOLDER = tree.ROOT / "test" / "mpi"
-FLAGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-g", "-O1"]
+FLAGS = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-g", "-O1"]
 GRACE_S = 15.0  # a program's own watchdog says more than ours, so it gets to bark first
 PRESET_FLAGS = {
     "asan": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
@@ -137,8 +137,10 @@ def compile_program(program: str, library: Library) -> bool:
     binary.parent.mkdir(parents=True, exist_ok=True)
     compiler = library.mpicc if source.suffix == ".c" else library.mpicxx
     standard = "-std=gnu99" if source.suffix == ".c" else "-std=c++20"
+    # Instrumented code makes gcc guess wrong: the plain build is the one that judges warnings.
+    strict = [] if library.flags else ["-Werror"]
     run_logged(f"mpi test {library.binaries.parent.name} {library.name} {program}", [
-        compiler, standard, *FLAGS, *library.flags, source, "-o", binary,
+        compiler, standard, *FLAGS, *strict, *library.flags, source, "-o", binary,
         "-lm", "-lpthread"], quiet=True)
     return True
 

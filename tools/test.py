@@ -15,9 +15,11 @@ from tools.test_case import Test, Verdict
 
 WIDTH = 2
 SHOWN_LINES = 60
+REPEATED_LINES = 15
 
 
-def _report(test: Test, verdict: Verdict) -> None:
+def _report(test: Test, verdict: Verdict) -> str:
+    """Prints how a test ended; returns the end of what is there to say of one that failed."""
     bad = verdict.failed > 0
     state = "FAILED" if bad else ("ok" if verdict.passed else "skipped")
     line = f"  {state:<7} {test.name:<44} {verdict.seconds:6.1f} s  {verdict}"
@@ -25,13 +27,15 @@ def _report(test: Test, verdict: Verdict) -> None:
         line += f" ({verdict.why})"
     say(line)
     if not bad and not verdict.skipped:
-        return
+        return ""
     text = verdict.log.read_text(errors="replace").splitlines() if verdict.log.is_file() else []
     if bad:
         say("\n".join(f"    {row}" for row in text[-SHOWN_LINES:]))
         say(f"    log: {verdict.log}")
-    elif not verdict.passed and text:
+        return "\n".join([line, *(f"    {row}" for row in text[-REPEATED_LINES:])])
+    if not verdict.passed and text:
         say(f"    {text[-1]}")
+    return ""
 
 
 def run_all(tests: Iterable[Test]) -> Verdict:
@@ -43,7 +47,9 @@ def run_all(tests: Iterable[Test]) -> Verdict:
     alone = [test for test in tests if test.alone]
 
     def add(test: Test, verdict: Verdict) -> None:
-        _report(test, verdict)
+        failure = _report(test, verdict)
+        if failure:
+            total.failures.append(failure)
         total.passed += verdict.passed
         total.failed += verdict.failed
         total.skipped += verdict.skipped

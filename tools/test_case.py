@@ -52,6 +52,7 @@ class Verdict:
     seconds: float = 0.0
     why: str = ""
     log: Path = tree.LOGS
+    failures: list[str] = field(default_factory=list)  # of a sum: what its failed tests printed
 
     def __str__(self) -> str:
         text = f"{self.passed} passed, {self.failed} failed"
