@@ -58,9 +58,7 @@ class Side {
     void send(const Case& shape)
     {
         for (std::size_t at = 0; at < shape.payload; at += shape.step) {
-            sync::Cell* cell = out_.cells.reserve();
-            while (cell == nullptr) {
-                cell = out_.cells.reserve();
+            while (out_.cells.reserve(true) == nullptr) {
             }
             std::byte* const place = out_.bytes + sent_ % shape.round;
             if (shape.streams) {
@@ -68,7 +66,7 @@ class Side {
             } else {
                 std::memcpy(place, buffer_.data() + at, shape.step);
             }
-            out_.cells.publish(cell, 1);
+            out_.cells.publish(true, 1);
             sent_ += shape.step;
         }
     }

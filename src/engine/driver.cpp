@@ -7,6 +7,7 @@
 #include "engine/graph_engine.hpp"
 #include "engine/observation.hpp"
 #include "platform/cpu.hpp"
+#include "platform/short_copy.hpp"
 
 namespace headway::engine {
 
@@ -61,7 +62,7 @@ void Driver::advance()
 bool Driver::write_memory(std::byte* target, const void* source, std::uint64_t bytes)
 {
     if (is_local_) [[likely]] {
-        std::memcpy(target, source, bytes);
+        platform::copy_short(target, source, bytes);
         return true;
     }
     auto* const here = static_cast<std::byte*>(const_cast<void*>(source));
@@ -233,6 +234,8 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
     if (status == base::Status::done) [[likely]] {
         if (needs_receiver(kind, header)) {
             worker_.ring(node_.rank_state(peer));
+        } else if (node_.parks_with_barrier) {
+            node_.rank_state(peer).ownership.notify_parked_without_fence();
         } else {
             node_.rank_state(peer).ownership.notify_parked();
         }
@@ -350,7 +353,7 @@ bool Driver::post_control(std::uint32_t peer, transport::FrameKind kind, const v
     }
     op->peer = peer;
     op->frame_kind = kind;
-    op->record_bytes = static_cast<std::uint32_t>(record_bytes);
+    op->record_bytes = static_cast<std::uint16_t>(record_bytes);
     std::memcpy(op->record, record, record_bytes);
     post(op);
     return true;
@@ -358,9 +361,15 @@ bool Driver::post_control(std::uint32_t peer, transport::FrameKind kind, const v
 
 Op* Driver::create_op(OpKind kind)
 {
-    void* place = allocator().allocate(sizeof(Op));
-    if (place == nullptr) [[unlikely]] {
-        return nullptr;
+    void* place = rank_.spare_ops;
+    if (place != nullptr) [[likely]] {
+        rank_.spare_ops = rank_.spare_ops->next;
+        --rank_.spare_op_count;
+    } else {
+        place = allocator().allocate(sizeof(Op));
+        if (place == nullptr) {
+            return nullptr;
+        }
     }
     Op* op = new (place) Op;
     op->owner = &rank_;
@@ -371,9 +380,7 @@ Op* Driver::create_op(OpKind kind)
 void Driver::abandon_op(Op* op)
 {
     op->graph = nullptr;
-    op->trigger.kind = sync::WaiterKind::trigger;
-    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
-    if (op->word.attach(&op->trigger) == sync::AttachResult::already_complete) {
+    if (op->hang_trigger() == sync::AttachResult::already_complete) {
         destroy_op(op);
     }
 }

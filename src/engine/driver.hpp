@@ -134,7 +134,14 @@ class Driver {
     }
 
     /// As Worker::complete.
-    void complete(Op* op) { worker_.complete(op); }
+    void complete(Op* op)
+    {
+        if (is_owner() && op->owner == &rank_ && !lock_.is_enabled()) [[likely]] {
+            worker_.complete_own(op);
+        } else {
+            worker_.complete(op);
+        }
+    }
     /// As Worker::fire.
     void fire(sync::Waiter* chain) { worker_.fire(chain); }
 
@@ -149,13 +156,24 @@ class Driver {
 
     /// A new op of this rank, or null if the heap is exhausted.
     Op* create_op(OpKind kind);
-    /// Frees an op that is complete or was never started.
-    void destroy_op(Op* op) { allocator().free(op); }
+    /// Frees an op of this rank that is complete or was never started.
+    void destroy_op(Op* op)
+    {
+        if (rank_.spare_op_count == spare_ops_max) [[unlikely]] {
+            allocator().free(op);
+            return;
+        }
+        op->next = std::exchange(rank_.spare_ops, op);
+        ++rank_.spare_op_count;
+    }
 
     /// Lets the op go: freed now if complete, else by whoever completes it.
     void abandon_op(Op* op);
 
   private:
+    /// A window of messages, and the next one: what is used again is still in a cache.
+    static constexpr std::uint32_t spare_ops_max = 128;
+
     bool post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
                       std::size_t record_bytes);
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,

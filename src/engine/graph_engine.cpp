@@ -134,10 +134,8 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
     op->size_bytes = run->size_bytes(extent);
     op->graph = run;
     op->node = index;
-    op->trigger.kind = sync::WaiterKind::trigger;
-    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
     // A new op is pending, so its own waiter is always attached.
-    (void)op->word.attach(&op->trigger);
+    (void)op->hang_trigger();
     return op;
 }
 

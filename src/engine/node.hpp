@@ -84,6 +84,9 @@ class Node {
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer
+    /// Who parks passes a barrier for all, so that nobody who posts to a rank needs a fence of his
+    /// own: where a rank seldom parks. The same in all processes.
+    bool parks_with_barrier = false;
     /// Ranks of this process share workers: one that waits lets others run before it looks again.
     bool shares_workers = false;
 

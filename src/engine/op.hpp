@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
+#include "platform/cpu.hpp"
 #include "sync/mpsc_list.hpp"
 #include "sync/op_word.hpp"
 #include "transport/frame.hpp"
@@ -49,17 +51,20 @@ enum class OpError : std::uint8_t {
 /// One started operation; a request is its MPI face. In the node heap, so that whoever works for
 /// the rank, or for its peer, can complete it.
 ///
+/// The usual receive lives in the first two cache lines; what few ops need lies behind them and is
+/// not set before it is needed.
+///
 /// Thread rule: fields belong to whoever holds the owner's ownership word, except `word` (atomic)
 /// and what is said below.
-struct Op {
+struct alignas(platform::cache_line_bytes) Op {
+    Op() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the unions alone
+
     sync::OpWord word;
 
     // Links of the one list the op is in: a queue of posted receives, or of frames that wait for
-    // room in a lane.
+    // room in a lane, or of ops to be used again.
     Op* next = nullptr;
     Op* previous = nullptr;
-
-    RankState* owner = nullptr;
 
     // The message's bytes: an address of the owner's process, or in the node heap.
     std::byte* address = nullptr;
@@ -72,8 +77,8 @@ struct Op {
     /// Written before the word completes by whoever completes; read after.
     OpError error = OpError::none;
     bool is_cancelled = false;
-    /// Counted in the owner's open_ops until it is complete; a control op until it is posted.
-    bool is_open = false;
+
+    RankState* owner = nullptr;
 
     std::uint64_t order = 0;  ///< place among the posted receives of its context
 
@@ -82,24 +87,44 @@ struct Op {
     std::int32_t status_tag = 0;
     std::uint64_t status_bytes = 0;
 
-    /// An offered message waits here for its receive.
-    Unexpected arrival;
-
-    /// Payload of a frame that waits, for kinds whose payload is a record (offers, control).
-    std::byte record[transport::inline_bytes_max] = {};
-    std::uint32_t record_bytes = 0;
-
-    // A node of a graph: its own waiter, hung on the word from the start, and the way back.
-    sync::Waiter trigger;
-    sync::ListLink fired;  ///< in the owner's list of completed graph nodes
-    GraphInstance* graph = nullptr;
-    std::uint32_t node = 0;
-
     /// For the owner's process only: what the layers above hang on an op (its communicator).
     std::uint64_t owner_cookie = 0;
     /// Likewise: what must stay until the op is over (a user-defined operator).
     std::uint64_t owner_keep = 0;
+
+    GraphInstance* graph = nullptr;  ///< whose node the op is
+    std::uint32_t node = 0;
+    std::uint16_t record_bytes = 0;
+    /// Counted in the owner's open_ops until it is complete; a control op until it is posted.
+    bool is_open = false;
+
+    /// The op's own waiter, by which its completion goes on the owner's list of fired nodes. Set by
+    /// hang_trigger().
+    union {
+        sync::Waiter trigger;
+    };
+    sync::ListLink fired;  ///< in the owner's list of completed graph nodes
+
+    /// Payload of a frame that waits, for kinds whose payload is a record (offers, control):
+    /// `record_bytes` of it.
+    std::byte record[transport::inline_bytes_max];
+
+    /// An offered message waits here for its receive. Set by the receiver.
+    union {
+        Unexpected arrival;
+    };
+
+    /// Requires: nothing hangs there.
+    [[nodiscard]] sync::AttachResult hang_trigger() noexcept
+    {
+        new (&trigger) sync::Waiter{};
+        trigger.kind = sync::WaiterKind::trigger;
+        trigger.payload = reinterpret_cast<std::uintptr_t>(this);
+        return word.attach(&trigger);
+    }
 };
+static_assert(offsetof(Op, owner) == platform::cache_line_bytes);
+static_assert(offsetof(Op, trigger) == 2 * platform::cache_line_bytes);
 
 /// A receive that a thread makes without an op while it looks for the message itself. On that
 /// thread's stack: only its own driver knows it (Driver::expect). It stands behind all receives

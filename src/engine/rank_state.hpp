@@ -105,9 +105,11 @@ struct RankState {
     CopyJob* copies = nullptr;                ///< copies into this rank with pieces to be taken
     CopyJob* invited = nullptr;               ///< copies out of this rank that it was asked to join
     Staging* staging = nullptr;               ///< made with the first piece that goes through it
-    void* protocol = nullptr;                 ///< protocol::RankPart, in the heap too
-    std::uint32_t rank = 0;                   ///< node rank
-    std::uint32_t process = 0;                ///< index of its process on the node
+    Op* spare_ops = nullptr;                  ///< ops to be used again, linked by `next`
+    std::uint32_t spare_op_count = 0;
+    void* protocol = nullptr;   ///< protocol::RankPart, in the heap too
+    std::uint32_t rank = 0;     ///< node rank
+    std::uint32_t process = 0;  ///< index of its process on the node
 
     RankCounters counters;
     CallTable* calls = nullptr;  ///< null unless there is a profile; written when the rank starts
@@ -138,10 +140,10 @@ struct ProcessEntry {
 struct Directory {
     std::uint32_t process_count = 0;  ///< written by the creator before the heap is ready
     std::uint32_t rank_count = 0;     ///< likewise
+    // Processes that take part in no barriers of others. Counted up by each before it is ready.
+    std::atomic<std::uint32_t> without_barriers{0};
     // Processes whose entry and ranks are written; a futex for those who wait for all.
     std::atomic<std::uint32_t> ready{0};
-    // Cores that some process of the node may use, a bit each. Written by every process before it
-    // counts as ready, read after all do.
     // Ranks that nobody in MPI works for, although their bell was rung: for idle ranks and agents.
     RankSet wanted;
     // Ranks asleep in the one wait, whom one may wake to work for others.
@@ -149,6 +151,8 @@ struct Directory {
     // Ranks that have ended their communication: nobody waits for them in vain unnoticed.
     RankSet ended;
     static constexpr std::size_t cpu_words = 16;
+    // Cores that some process of the node may use, a bit each. Written by every process before it
+    // counts as ready, read after all do.
     std::atomic<std::uint64_t> cpus[cpu_words] = {};
     ProcessEntry processes[ranks_per_node_max] = {};
     RankState* ranks[ranks_per_node_max] = {};

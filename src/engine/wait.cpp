@@ -11,6 +11,7 @@
 #include "engine/standstill.hpp"
 #include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
+#include "platform/process_barrier.hpp"
 
 namespace headway::engine {
 
@@ -217,6 +218,9 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     platform::scheduling_point();
     // The sweep between prepare_park and park is what makes a lost wake-up impossible.
     if (word.prepare_park()) {
+        if (driver.node().parks_with_barrier) {
+            platform::pass_process_barrier();
+        }
         const Idle idle(driver);
         if (work_once(driver, CopyShare::any) == 0 && !condition()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());

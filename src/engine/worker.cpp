@@ -21,20 +21,31 @@ Worker::Worker(Node& node, RankState* own)
 {
 }
 
-void Worker::complete(Op* op)
+template <typename Finish>
+inline void Worker::complete_by(Op* op, Finish&& finish)
 {
     if (tracer_ != nullptr && op->kind == OpKind::receive) [[unlikely]] {
         record_delivered(*tracer_, *op);
     }
     // Read first: the op may be gone once its word is complete.
     RankState* const open_at = op->is_open && op->kind != OpKind::control ? op->owner : nullptr;
-    sync::Waiter* const waiters = op->word.complete();
+    sync::Waiter* const waiters = finish(op->word);
     if (open_at != nullptr) {
         // (1) release, pairs with (1) of abi/interface.cpp: who finds no op open finds them
         // complete.
         open_at->open_ops.fetch_sub(1, std::memory_order_release);
     }
     fire(waiters);
+}
+
+void Worker::complete(Op* op)
+{
+    complete_by(op, [](sync::OpWord& word) { return word.complete(); });
+}
+
+void Worker::complete_own(Op* op)
+{
+    complete_by(op, [](sync::OpWord& word) { return word.complete_alone(); });
 }
 
 void Worker::fire(sync::Waiter* chain)

@@ -36,6 +36,10 @@ class Worker {
     /// The op may be gone when this returns.
     void complete(Op* op);
 
+    /// The same for an op on whose word no other thread hangs or takes off anything: one of a rank
+    /// with one thread, by that thread.
+    void complete_own(Op* op);
+
     /// Does what each waiter of a chain, taken off its word, is there for.
     void fire(sync::Waiter* chain);
 
@@ -80,6 +84,8 @@ class Worker {
   private:
     static constexpr std::size_t asked_max = 8;
 
+    template <typename Finish>
+    void complete_by(Op* op, Finish&& finish);
     void remember(RankState& rank);
     bool can_work_for(const RankState& rank);
     bool help_wanted();

@@ -204,17 +204,13 @@ void Datatype::take_numbers()
     is_run = layout->size_bytes() == 0 || layout->program.view().is_run();
 }
 
-const Datatype* find_predefined_datatype(MPI_Datatype handle) noexcept
+const Datatype* predefined_datatypes() noexcept
 {
     // Facts of the platform, the same for every rank; built when the first type is asked for, and
     // left to the end of the process, which may come while threads still run.
     // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory for it the job ends
     static const TypeTable& table = *new TypeTable(TableBuilder().build());
-    const HandleBits index = bits_of(handle) - datatype_first;
-    if (index >= type_count || table[index].layout == nullptr) {
-        return nullptr;
-    }
-    return &table[index];
+    return table.data();
 }
 
 DerivedDatatype::DerivedDatatype(std::shared_ptr<const TypeRecord> made) : record(std::move(made))

@@ -42,9 +42,24 @@ struct Datatype {
     }
 };
 
-/// The type behind a predefined handle, or null where the standard has none or this platform lacks
-/// the language type. Never changed; any thread.
-const Datatype* find_predefined_datatype(MPI_Datatype handle) noexcept;
+/// The types behind the handles from `datatype_first` on, `datatype_limit - datatype_first` of
+/// them; one without a layout is none: the standard has no such handle, or this platform lacks the
+/// language type. Never changed; any thread.
+const Datatype* predefined_datatypes() noexcept;
+
+/// The type behind a predefined handle, or null.
+inline const Datatype* find_predefined_datatype(const Datatype* predefined,
+                                                MPI_Datatype handle) noexcept
+{
+    const HandleBits index = bits_of(handle) - datatype_first;
+    return index < datatype_limit - datatype_first && predefined[index].layout != nullptr
+               ? &predefined[index]
+               : nullptr;
+}
+inline const Datatype* find_predefined_datatype(MPI_Datatype handle) noexcept
+{
+    return find_predefined_datatype(predefined_datatypes(), handle);
+}
 
 /// How a basic type of a signature is written in external32.
 data::ExternalForm external_form_of(data::BasicType basic);
@@ -99,7 +114,7 @@ inline DerivedDatatype* find_derived_datatype(const RankAccess& rank, MPI_Dataty
 inline const Datatype* find_datatype(const RankAccess& rank, MPI_Datatype handle) noexcept
 {
     if (is_predefined(bits_of(handle))) [[likely]] {
-        return find_predefined_datatype(handle);
+        return find_predefined_datatype(rank.predefined_datatypes, handle);
     }
     return find_derived_datatype(rank, handle);
 }

@@ -15,6 +15,7 @@
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
 #include "platform/peer_copy.hpp"
+#include "platform/process_barrier.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -325,6 +326,10 @@ base::Outcome Process::meet_all()
     entry.token = identity.token;
     add_own_cpus(directory);
     platform::allow_peer_copies();
+    if (!platform::join_process_barriers()) {
+        // Relaxed: published by (1).
+        directory.without_barriers.fetch_add(1, std::memory_order_relaxed);
+    }
     // (1) release, pairs with (2): entry, ranks and cpus are visible to who counts all as ready.
     const std::uint32_t ready = directory.ready.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (ready == directory.process_count) {
@@ -350,6 +355,9 @@ base::Outcome Process::meet_all()
     const std::uint32_t cpus = knobs_.sim != 0 ? 1 : count_cpus(directory);
     node_->is_oversubscribed = knobs_.sim != 0 || directory.rank_count > cpus;
     node_->has_idle_cores = directory.rank_count < cpus;
+    // Relaxed: see (2).
+    node_->parks_with_barrier = !node_->is_oversubscribed && node_->is_plain &&
+                                directory.without_barriers.load(std::memory_order_relaxed) == 0;
     // Where memory is reserved before it is used, large rings would take what others need.
     if (node_->heap->kind() != memory::HeapKind::shm) {
         node_->lane_ring_bytes =
@@ -367,6 +375,9 @@ void Process::schedule_by(const headway_scheduling& scheduling)
     node_->is_oversubscribed = true;
     node_->has_idle_cores = false;
     node_->shares_workers = true;
+    if (node_->directory.process_count == 1) {
+        node_->parks_with_barrier = false;
+    }
     // A yield pays where it leads to the one waited for; among many, sleep costs less than looking.
     const bool has_few = node_->directory.rank_count <= 2 * node_->cpus().size();
     node_->knobs.yields = std::min<std::uint64_t>(node_->knobs.yields, has_few ? 1 : 0);

@@ -50,6 +50,7 @@ platform::DeviceMemory::Watch watch_of(config::DeviceMemoryChoice choice)
 Rank::Rank(Process& process, int rank) : process_(process)
 {
     handles = &process.handles();
+    predefined_datatypes = object::predefined_datatypes();
     world_rank = rank;
     door = &door_;
     if (process.ranks_here() > 1) {

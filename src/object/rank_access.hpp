@@ -18,6 +18,7 @@ class Communicator;
 class Group;
 class Session;
 struct AnyTimePart;
+struct Datatype;
 
 enum class Phase : std::uint8_t {
     before_init,
@@ -41,6 +42,7 @@ struct RankAccess {
     Communicator* world = nullptr;
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
+    const Datatype* predefined_datatypes = nullptr;
     engine::Door* door = nullptr;
     /// Buffers from this address on need no look: those below are null or MPI_IN_PLACE. The top of
     /// the addresses where memory of a device has to be told from others.

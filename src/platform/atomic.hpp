@@ -15,6 +15,7 @@ namespace headway::platform {
 ///   Atomic<T>   the interface of std::atomic used with explicit orders;
 ///   Plain<T>    a variable that is not atomic: a race on it is an error that the checker reports;
 ///   fence_full   a sequentially consistent fence;
+///   fence_compiler   one for who has another thread's barrier strike it (process_barrier.hpp);
 ///   wait_on, wake   a futex;   pause(attempt), polite_attempts   a polite spin.
 /// All classes over it are plain data without virtual functions: they may lie in memory shared
 /// between processes, and all bytes zero is a valid (empty, free) state of them.
@@ -24,6 +25,9 @@ struct RealAtomics {
 
     template <typename T>
     using Plain = T;
+
+    /// Keeps the compiler, and nothing else, from moving accesses across it.
+    static void fence_compiler() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
     /// Sequentially consistent fence. The algorithms over it are numbered where they use it.
     static void fence_full() noexcept

@@ -30,7 +30,7 @@ bool MatchContext::is_same(const transport::FrameHeader& a,
     return a.source == b.source && a.tag == b.tag && (!is_collective() || a.sequence == b.sequence);
 }
 
-engine::Op* MatchContext::take_posted(const transport::FrameHeader& message) noexcept
+engine::Op* MatchContext::find_posted(const transport::FrameHeader& message) noexcept
 {
     engine::OpList& exact_list = bin(message).posted;
     engine::Op* exact = exact_list.first();
@@ -43,10 +43,12 @@ engine::Op* MatchContext::take_posted(const transport::FrameHeader& message) noe
     }
     if (wild != nullptr && (exact == nullptr || wild->order < exact->order)) {
         wild_.remove(wild);
+        --posted_;
         return wild;
     }
     if (exact != nullptr) {
         exact_list.remove(exact);
+        --posted_;
     }
     return exact;
 }
@@ -54,6 +56,7 @@ engine::Op* MatchContext::take_posted(const transport::FrameHeader& message) noe
 void MatchContext::post(engine::Op* receive) noexcept
 {
     receive->order = ++posts_;
+    ++posted_;
     (has_wildcard(receive->header) ? wild_ : bin(receive->header).posted).push_back(receive);
 }
 
@@ -63,6 +66,7 @@ bool MatchContext::cancel(engine::Op* receive) noexcept
     for (engine::Op* op = list.first(); op != nullptr; op = op->next) {
         if (op == receive) {
             list.remove(op);
+            --posted_;
             return true;
         }
     }
@@ -112,11 +116,8 @@ void MatchContext::remove(Unexpected* message) noexcept
         message->previous_arrival;
 }
 
-MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id) noexcept
+MatchContext* MatchTable::find(memory::Allocator& allocator, std::uint32_t id) noexcept
 {
-    if (recent_ != nullptr && recent_->context() == id) [[likely]] {
-        return recent_;
-    }
     MatchContext*& bucket = buckets_[(id * 0x9E37'79B1U >> 16) % bucket_count];
     for (MatchContext* known = bucket; known != nullptr; known = known->next) {
         if (known->context() == id) {

@@ -51,11 +51,14 @@ class MatchContext {
     std::uint32_t context() const noexcept { return context_; }
 
     /// The posted receive that takes this message, removed; null if none does.
-    engine::Op* take_posted(const transport::FrameHeader& message) noexcept;
+    engine::Op* take_posted(const transport::FrameHeader& message) noexcept
+    {
+        return posted_ != 0 ? find_posted(message) : nullptr;
+    }
     /// Whether no receive is posted that could take a message of this name. May say no too often.
     bool has_none_posted(const transport::FrameHeader& message) noexcept
     {
-        return wild_.is_empty() && bin(message).posted.is_empty();
+        return posted_ == 0 || (wild_.is_empty() && bin(message).posted.is_empty());
     }
     /// Posts a receive, whose name may hold wildcards.
     void post(engine::Op* receive) noexcept;
@@ -78,12 +81,14 @@ class MatchContext {
     };
     static constexpr std::size_t bin_count = 64;
 
+    engine::Op* find_posted(const transport::FrameHeader& message) noexcept;
     Bin& bin(const transport::FrameHeader& name) noexcept;
     bool is_same(const transport::FrameHeader& a, const transport::FrameHeader& b) const noexcept;
     bool is_collective() const noexcept { return (context_ & 1U) != 0; }
 
     std::uint32_t context_;
-    std::uint64_t posts_ = 0;
+    std::uint64_t posts_ = 0;   ///< so far
+    std::uint64_t posted_ = 0;  ///< now
     engine::OpList wild_;
     Unexpected* first_arrival_ = nullptr;
     Unexpected* last_arrival_ = nullptr;
@@ -95,9 +100,14 @@ class MatchTable {
   public:
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
-    MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
+    MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept
+    {
+        return recent_ != nullptr && recent_->context() == id ? recent_ : find(allocator, id);
+    }
 
   private:
+    MatchContext* find(memory::Allocator& allocator, std::uint32_t id) noexcept;
+
     static constexpr std::size_t bucket_count = 64;
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};

@@ -9,6 +9,7 @@
 #include "engine/observation.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
+#include "platform/short_copy.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/rank_part.hpp"
 #include "protocol/rendezvous.hpp"
@@ -68,8 +69,8 @@ bool deliver_quickly(engine::QuickReceive& receive, const transport::FrameHeader
         return false;
     }
     if (size_bytes > receive.early_bytes) {
-        std::memcpy(receive.address + receive.early_bytes, payload + receive.early_bytes,
-                    size_bytes - receive.early_bytes);
+        platform::copy_short(receive.address + receive.early_bytes, payload + receive.early_bytes,
+                             size_bytes - receive.early_bytes);
     }
     receive.status_source = header.source;
     receive.status_tag = header.tag;
@@ -204,7 +205,7 @@ void forget_eager(Driver& driver, Unexpected* message)
 void keep_offer(Driver& driver, MatchContext& context, const transport::Frame& frame)
 {
     const auto offer = frame.record<Offer>();
-    Unexpected* message = &offer.send->arrival;
+    Unexpected* message = new (&offer.send->arrival) Unexpected;
     message->header = frame.header;
     message->offered = offer.send;
     message->message_bytes = offer.size_bytes;

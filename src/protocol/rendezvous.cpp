@@ -225,10 +225,8 @@ Op* make_delivered(Driver& driver, const ClearToSend& asked)
     op->record_bytes = sizeof record;
     std::memcpy(op->record, &record, sizeof record);
     driver.mark_open(op);
-    op->trigger.kind = sync::WaiterKind::trigger;
-    op->trigger.payload = reinterpret_cast<std::uintptr_t>(op);
     // The word cannot be complete: nobody knows the op yet.
-    (void)op->word.attach(&op->trigger);
+    (void)op->hang_trigger();
     return op;
 }
 

@@ -47,7 +47,7 @@ class BasicOpWord {
 
     bool is_complete() const noexcept
     {
-        // (1) acquire, pairs with (3): the op's results are visible.
+        // (1) acquire, pairs with (3) and (7): the op's results are visible.
         return word_.load(std::memory_order_acquire) == complete_mark;
     }
 
@@ -63,6 +63,16 @@ class BasicOpWord {
         // (3) release, pairs with (1), (2), (4) and (6); acquire, pairs with (2): the contents of
         // the waiters are visible.
         const std::uintptr_t old = word_.exchange(complete_mark, std::memory_order_acq_rel);
+        return oldest_first(to_waiter(old));
+    }
+
+    /// complete(), where no other thread attaches or detaches meanwhile; others may look.
+    [[nodiscard]] Waiter* complete_alone() noexcept
+    {
+        // Relaxed: only this thread has written to the word since the op is known.
+        const std::uintptr_t old = word_.load(std::memory_order_relaxed);
+        // (7) release, pairs with (1): who sees the mark sees the results.
+        word_.store(complete_mark, std::memory_order_release);
         return oldest_first(to_waiter(old));
     }
 

@@ -152,6 +152,14 @@ class BasicOwnershipWord {
         ring_while(owned_state | parked_bit, state_mask | parked_bit);
     }
 
+    /// The same, where every owner who parks passes a barrier for all threads that post, between
+    /// prepare_park() and its last poll: that is fence (10), and (9) too, wherever it strikes them.
+    void notify_parked_without_fence() noexcept
+    {
+        Atomics::fence_compiler();
+        ring_while(owned_state | parked_bit, state_mask | parked_bit);
+    }
+
     /// Makes an owner who is inside poll once more before it sleeps, and wakes it if it sleeps; one
     /// who has left is not concerned. For what a thread waits for, as opposed to work (ring).
     void nudge() noexcept { ring_while(owned_state, state_mask); }

@@ -61,7 +61,7 @@ TEST_F(ShmTest, ServesSendersInTurn)
         while (post_number(*lane, lane->sender, 8) == Status::done) {
         }
     }
-    for (std::size_t round = 0; round < lane_cells; ++round) {
+    for (std::size_t round = 0; round < 2 * lane_lines; ++round) {
         std::set<std::uint32_t> served;
         for (std::uint32_t i = 0; i < senders; ++i) {
             ASSERT_TRUE(inbound->poll(frame));
@@ -104,7 +104,7 @@ TEST_F(ShmTest, ASenderWithRoomIsNeverTold)
     Lane* lane = make_lane(0);
     inbound->join(lane);
     Frame frame;
-    for (std::uint32_t i = 0; i < 5 * lane_cells; ++i) {
+    for (std::uint32_t i = 0; i < 5 * lane_lines; ++i) {
         ASSERT_EQ(post_number(*lane, i, i % 3 == 0 ? 3000 : 8), Status::done);
         ASSERT_TRUE(inbound->poll(frame));
         ASSERT_FALSE(inbound->release());

@@ -48,28 +48,32 @@ struct PushList : rl::test_suite<PushList<weakening>, 3> {
     }
 };
 
-/// Six messages through four cells: laps and credits both turn.
+/// Messages of half a line and of a whole one through four lines: gaps, laps and credits all turn.
 template <Weakening weakening>
 struct CellRing : rl::test_suite<CellRing<weakening>, 2> {
     using Policy = ModelAtomics<weakening>;
-    static constexpr std::uint32_t messages = 6;
+    static constexpr std::uint32_t messages = 9;
+    static constexpr bool is_whole[messages] = {false, false, false, true, true,
+                                                false, true,  false, false};
     sync::BasicSpscCells<Policy, 4, 1> ring;
 
     void thread(unsigned index)
     {
         for (std::uint32_t number = 0; number < messages;) {
-            std::uint8_t kind = 0;
-            auto* const cell = index == 0 ? ring.reserve() : ring.peek(&kind);
-            if (cell == nullptr) {
+            std::uint32_t tag = 0;
+            auto* const words = index == 0 ? ring.reserve(is_whole[number]) : ring.peek(&tag);
+            if (words == nullptr) {
                 Policy::pause(0);
                 continue;
             }
+            const std::uint32_t last = is_whole[number] ? 1 : 0;
             if (index == 0) {
-                cell->words[0] = number;
-                ring.publish(cell, static_cast<std::uint8_t>(number));
+                words[0] = number;
+                words[last] = number;
+                ring.publish(is_whole[number], number);
             } else {
-                require(kind == number, "kinds are in order");
-                require(cell->words[0] == number, "payload belongs to its cell");
+                require(tag == number, "tags are in order");
+                require(words[0] == number && words[last] == number, "words belong to their tag");
                 ring.consume();
             }
             ++number;
@@ -82,8 +86,8 @@ template <Weakening weakening>
 struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
     using Policy = ModelAtomics<weakening>;
     static constexpr std::uint32_t messages = 6;
-    static constexpr std::uint8_t whole = 1;
-    static constexpr std::uint8_t announced = 2;
+    static constexpr std::uint32_t whole = 1;
+    static constexpr std::uint32_t announced = 2;
     static constexpr std::uint64_t granule = sync::BasicSpscBytes<Policy>::granule_bytes;
     sync::BasicSpscCells<Policy, 8, 1> cells;
     sync::BasicSpscBytes<Policy> bytes;
@@ -97,23 +101,23 @@ struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
     void thread(unsigned index)
     {
         for (std::uint32_t number = 0; number < messages;) {
-            std::uint8_t kind = 0;
-            auto* const cell = index == 0 ? cells.reserve() : cells.peek(&kind);
+            std::uint32_t tag = 0;
+            auto* const words = index == 0 ? cells.reserve(true) : cells.peek(&tag);
             sync::ByteReservation piece{};
-            if (cell == nullptr || (index == 0 && !bytes.reserve(granule, &piece))) {
+            if (words == nullptr || (index == 0 && !bytes.reserve(granule, &piece))) {
                 Policy::pause(0);
                 continue;
             }
             if (index == 0) {
-                cell->words[0] = static_cast<std::uint32_t>(piece.end);
+                words[0] = static_cast<std::uint32_t>(piece.end);
                 if (number % 2 == 0) {  // its bytes are still to be written
-                    cells.announce(cell, announced);
+                    cells.announce(announced);
                 }
                 at(piece.begin) = number;
-                cells.publish(cell, whole);
+                cells.publish(true, whole);
             } else {
-                const std::uint64_t end = cell->words[0];
-                if (kind == announced) {
+                const std::uint64_t end = words[0];
+                if (tag == announced) {
                     Policy::pause(0);
                     continue;
                 }

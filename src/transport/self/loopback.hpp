@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/status.hpp"
 #include "memory/node_heap.hpp"
+#include "platform/short_copy.hpp"
 #include "transport/transport.hpp"
 
 namespace headway::transport::self {
@@ -23,7 +25,7 @@ class Loopback {
         if (stored_bytes_ > stored_bytes_max) [[unlikely]] {
             return base::Status::retry_lane_full;
         }
-        void* place = allocator.allocate(sizeof(Stored) + payload_bytes);
+        void* place = take_place(allocator, payload_bytes);
         if (place == nullptr) {
             return base::Status::retry_no_memory;
         }
@@ -32,9 +34,8 @@ class Loopback {
         stored->frame.header = header;
         stored->frame.payload = static_cast<std::byte*>(place) + sizeof(Stored);
         stored->frame.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
-        if (payload_bytes != 0) {  // an empty payload may have no address
-            std::memcpy(static_cast<std::byte*>(place) + sizeof(Stored), payload, payload_bytes);
-        }
+        platform::copy_short(static_cast<std::byte*>(place) + sizeof(Stored), payload,
+                             payload_bytes);
         (newest_ != nullptr ? newest_->next : oldest_) = stored;
         newest_ = stored;
         stored_bytes_ += sizeof(Stored) + payload_bytes;
@@ -60,7 +61,11 @@ class Loopback {
         if (oldest_ == nullptr) {
             newest_ = nullptr;
         }
-        allocator.free(done);
+        if (spare_ == nullptr && done->frame.payload_bytes <= inline_bytes_max) {
+            spare_ = done;
+        } else {
+            allocator.free(done);
+        }
     }
 
   private:
@@ -73,7 +78,17 @@ class Loopback {
     /// sender.
     static constexpr std::size_t stored_bytes_max = 256 * 1024;
 
+    /// Every place has room for a short payload, so that the spare one fits the next.
+    void* take_place(memory::Allocator& allocator, std::size_t payload_bytes) noexcept
+    {
+        if (payload_bytes <= inline_bytes_max && spare_ != nullptr) [[likely]] {
+            return std::exchange(spare_, nullptr);
+        }
+        return allocator.allocate(sizeof(Stored) + std::max(payload_bytes, inline_bytes_max));
+    }
+
     std::size_t stored_bytes_ = 0;
+    Stored* spare_ = nullptr;  ///< the place of a short frame that was released
     Stored* oldest_ = nullptr;
     Stored* newest_ = nullptr;
 };

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane: the way of frames from one rank to another of the same node. One ring of 64-byte cells
-// carries headers and short payloads; longer payloads lie in a byte ring beside it.
+// A lane: the way of frames from one rank to another of the same node. One ring of 64-byte lines
+// carries headers and short payloads, the shortest in half a line; longer payloads lie in a byte
+// ring beside it.
 //
-// A payload of several KiB is written in steps, and the state of the cell says how many are done,
+// A payload of several KiB is written in steps, and the state of the line says how many are done,
 // so that a receiver who wants this very frame copies while the sender writes. Nobody waits for a
 // writer: a frame that is not whole is not there.
 //
-// Picture of a cell's 60 bytes (after its state word):
-//   FrameHeader 16 | payload_bytes 4 | 40 bytes: the payload, or Beside: where in the byte ring
+// What is in the words: FrameHeader 16 | 12 bytes (half a line) or 40 (a whole one): the payload,
+// or Beside: where in the byte ring. What is in the tag: bits 0 to 7 the kind, 8 to 13 the length
+// of a payload in the line.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 
 #include "base/status.hpp"
 #include "platform/atomic.hpp"
+#include "platform/short_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_bytes.hpp"
 #include "sync/spsc_cells.hpp"
@@ -25,7 +28,7 @@
 
 namespace headway::transport::shm {
 
-inline constexpr std::size_t lane_cells = 64;
+inline constexpr std::size_t lane_lines = 64;
 
 /// Byte rings. A ring that both sides' caches hold is a slow one: each line written must first be
 /// taken from its last reader. Beyond two mebibytes the lines have left for a shared cache
@@ -50,18 +53,23 @@ constexpr std::size_t lane_ring_bytes(std::uint64_t ranks, std::uint64_t heap_by
     return bytes;
 }
 
-/// What a cell holds. Written by the sender before it publishes, read by the receiver.
+/// What the words of a message hold. Written by the sender before it publishes, read by the
+/// receiver. Half a line has room for the beginning of the payload only.
 struct CellContent {
     FrameHeader header;
-    std::uint32_t payload_bytes;
     std::byte inline_payload[inline_bytes_max];
 };
-static_assert(sizeof(CellContent) == sync::Cell::payload_bytes);
+static_assert(sizeof(CellContent) == sync::SpscCells<lane_lines>::whole_bytes);
+
+/// Payloads up to here travel in half a line.
+inline constexpr std::size_t half_payload_bytes_max =
+    sync::SpscCells<lane_lines>::half_bytes - sizeof(FrameHeader);
 
 /// In the place of the inline payload.
 struct Beside {
-    std::uint64_t end = 0;         ///< position in the byte ring; the size says where it begins
-    std::uint64_t step_bytes = 0;  ///< of each step but the last
+    std::uint64_t end = 0;  ///< position in the byte ring; the size says where it begins
+    std::uint32_t payload_bytes = 0;
+    std::uint32_t step_bytes = 0;  ///< of each step but the last
 };
 
 /// A frame of which the first bytes are there.
@@ -107,42 +115,41 @@ struct Lane {
     base::Status try_post(FrameKind kind, const FrameHeader& header, const void* payload,
                           std::size_t payload_bytes) noexcept
     {
-        sync::Cell* cell = cells.reserve();
-        if (cell == nullptr) [[unlikely]] {
+        const bool is_whole = payload_bytes > half_payload_bytes_max;
+        auto* const content =
+            static_cast<CellContent*>(static_cast<void*>(cells.reserve(is_whole)));
+        if (content == nullptr) [[unlikely]] {
             return base::Status::retry_lane_full;
         }
-        auto* content = static_cast<CellContent*>(cell->payload());
         content->header = header;
-        content->payload_bytes = static_cast<std::uint32_t>(payload_bytes);
+        std::size_t length = payload_bytes;
         if (payload_bytes <= inline_bytes_max) {
-            if (payload_bytes != 0) {  // an empty payload may have no address
-                std::memcpy(content->inline_payload, payload, payload_bytes);
-            }
-        } else if (!write_beside(cell, static_cast<const std::byte*>(payload), payload_bytes)) {
+            platform::copy_short(content->inline_payload, payload, payload_bytes);
+        } else if (write_beside(content, static_cast<const std::byte*>(payload), payload_bytes)) {
+            length = length_beside;
+        } else {
             return base::Status::retry_lane_full;
         }
-        cells.publish(cell, static_cast<std::uint8_t>(kind));
+        cells.publish(is_whole, tag_of(static_cast<std::uint8_t>(kind), length));
         return base::Status::done;
     }
 
     /// Thread rule: the receiver's executor.
     bool peek(Frame& frame) noexcept
     {
-        std::uint8_t kind = 0;
-        sync::Cell* cell = cells.peek(&kind);
-        if (cell == nullptr) {
+        std::uint32_t tag = 0;
+        const CellContent* const content = peek_content(&tag);
+        if (content == nullptr || (tag & steps_flag) != 0) {
             return false;
         }
-        const auto* content = static_cast<const CellContent*>(cell->payload());
-        if ((kind & steps_flag) != 0) [[unlikely]] {
-            return false;
-        }
-        frame.kind = static_cast<FrameKind>(kind);
+        frame.kind = static_cast<FrameKind>(tag & kind_mask);
         frame.header = content->header;
-        frame.payload_bytes = content->payload_bytes;
+        frame.payload_bytes = tag >> length_shift;
         frame.payload = content->inline_payload;
-        if (content->payload_bytes > inline_bytes_max) {
-            frame.payload = place_beside(content);
+        if (frame.payload_bytes == length_beside) {
+            const Beside beside = beside_of(content);
+            frame.payload_bytes = beside.payload_bytes;
+            frame.payload = place_of(beside);
         }
         return true;
     }
@@ -151,17 +158,16 @@ struct Lane {
     /// nothing of it is there. Thread rule: the receiver's executor.
     bool peek_early(EarlyFrame& frame) noexcept
     {
-        std::uint8_t kind = 0;
-        const sync::Cell* cell = cells.peek(&kind);
-        if (cell == nullptr || (kind & steps_flag) == 0) {
+        std::uint32_t tag = 0;
+        const CellContent* const content = peek_content(&tag);
+        if (content == nullptr || (tag & steps_flag) == 0) {
             return false;
         }
-        const auto* content = static_cast<const CellContent*>(cell->payload());
-        const std::uint32_t steps = kind & ~steps_flag;
+        const Beside beside = beside_of(content);
         frame.header = content->header;
-        frame.payload_bytes = content->payload_bytes;
-        frame.early_bytes = steps * static_cast<std::uint32_t>(beside_of(content).step_bytes);
-        frame.payload = place_beside(content);
+        frame.payload_bytes = beside.payload_bytes;
+        frame.early_bytes = (tag & kind_mask & ~steps_flag) * beside.step_bytes;
+        frame.payload = place_of(beside);
         return true;
     }
 
@@ -169,9 +175,10 @@ struct Lane {
     /// sleeps. Requires a successful peek.
     bool consume() noexcept
     {
-        const auto* content = static_cast<const CellContent*>(cells.peek()->payload());
-        const bool is_beside = content->payload_bytes > inline_bytes_max;
-        const bool gives_bytes = is_beside && payloads_.release(beside_of(content).end);
+        std::uint32_t tag = 0;
+        const CellContent* const content = peek_content(&tag);
+        const bool gives_bytes =
+            tag >> length_shift == length_beside && payloads_.release(beside_of(content).end);
         // Room goes back to the sender with every quarter of a ring; only then it can matter.
         const bool gives_cells = cells.consume();
         if (!gives_bytes && !gives_cells) [[likely]] {
@@ -193,11 +200,16 @@ struct Lane {
     std::uint32_t sender = 0;
     // Set by the sender when it finds no room, cleared by the receiver that tells it.
     std::atomic<std::uint32_t> is_starving{0};
-    sync::SpscCells<lane_cells> cells;
+    sync::SpscCells<lane_lines> cells;
 
   private:
-    /// In the kind of a cell: its frame is not whole, and the other bits are its steps written.
-    static constexpr std::uint8_t steps_flag = 0x80;
+    static constexpr std::uint32_t kind_mask = 0xFF;
+    static constexpr unsigned length_shift = 8;
+    /// A length that no inline payload has.
+    static constexpr std::uint32_t length_beside = 63;
+    static_assert(inline_bytes_max < length_beside);
+    /// In the place of a kind: the frame is not whole, and the other bits are its steps written.
+    static constexpr std::uint32_t steps_flag = 0x80;
     static_assert(static_cast<std::uint8_t>(FrameKind::count) < steps_flag);
     /// Payloads up to here are written in one step, and not measured.
     static constexpr std::size_t step_bytes_min = 1024;
@@ -213,7 +225,12 @@ struct Lane {
         return std::max(streams ? streaming_step_bytes_min : step_bytes_min, step);
     }
 
-    bool write_beside(sync::Cell* cell, const std::byte* payload,
+    static constexpr std::uint32_t tag_of(std::uint32_t kind, std::size_t length) noexcept
+    {
+        return static_cast<std::uint32_t>(length) << length_shift | kind;
+    }
+
+    bool write_beside(CellContent* content, const std::byte* payload,
                       std::size_t payload_bytes) noexcept
     {
         sync::ByteReservation piece{};
@@ -221,19 +238,22 @@ struct Lane {
             return false;
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
+        Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
+                      static_cast<std::uint32_t>(payload_bytes)};
         if (payload_bytes <= step_bytes_min) {
-            set_beside(cell, {piece.end, payload_bytes});
+            std::memcpy(content->inline_payload, &beside, sizeof beside);
             std::memcpy(place, payload, payload_bytes);
             return true;
         }
         const bool streams = store_choice_.next_streams();
         const std::uint64_t begin = platform::ticks();
         const std::size_t step = step_of(payload_bytes, streams);
-        set_beside(cell, {piece.end, step});
-        std::uint8_t steps = 0;
+        beside.step_bytes = static_cast<std::uint32_t>(step);
+        std::memcpy(content->inline_payload, &beside, sizeof beside);
+        std::uint32_t steps = 0;
         for (std::size_t at = 0; at < payload_bytes; at += step) {
             if (at != 0) {
-                cells.announce(cell, steps_flag | ++steps);
+                cells.announce(tag_of(steps_flag | ++steps, length_beside));
             }
             const std::size_t bytes = std::min(step, payload_bytes - at);
             if (streams) {
@@ -246,10 +266,9 @@ struct Lane {
         return true;
     }
 
-    static void set_beside(sync::Cell* cell, const Beside& beside) noexcept
+    const CellContent* peek_content(std::uint32_t* tag) noexcept
     {
-        std::memcpy(static_cast<CellContent*>(cell->payload())->inline_payload, &beside,
-                    sizeof beside);
+        return static_cast<const CellContent*>(static_cast<const void*>(cells.peek(tag)));
     }
 
     static Beside beside_of(const CellContent* content) noexcept
@@ -259,10 +278,9 @@ struct Lane {
         return beside;
     }
 
-    const std::byte* place_beside(const CellContent* content) noexcept
+    const std::byte* place_of(const Beside& beside) noexcept
     {
-        const std::uint64_t begin =
-            payloads_.begin_of(beside_of(content).end, content->payload_bytes);
+        const std::uint64_t begin = payloads_.begin_of(beside.end, beside.payload_bytes);
         return static_cast<const std::byte*>(payloads_.place_of(begin));
     }
 

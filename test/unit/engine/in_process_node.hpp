@@ -123,12 +123,17 @@ class InProcessNode {
     }
 
     /// Bytes of small blocks that all ranks have in use.
+    /// Without ops that were freed and wait for their next use.
     std::uint64_t bytes_in_use()
     {
+        std::uint64_t spare = 0;
         for (std::uint32_t rank = 0; rank < size(); ++rank) {
             driver(rank).allocator().take_inbound();
+            for (Op* op = driver(rank).rank().spare_ops; op != nullptr; op = op->next) {
+                spare += driver(rank).allocator().usable_bytes(op);
+            }
         }
-        return node_->heap->statistics().slab_bytes_in_use;
+        return node_->heap->statistics().slab_bytes_in_use - spare;
     }
 
   private:
