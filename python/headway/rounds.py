@@ -9,12 +9,13 @@ whose limit lies inside the quartiles get more rounds, up to a maximum.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway import figures
-from headway.description import Limit, Metric
+from headway.description import GEOMETRIC_MEAN, Limit, Metric
 from headway.jobs import JobError, JobResult
 
 # A measurement that loses so many rounds in a row will not get better by itself.
@@ -97,13 +98,34 @@ def case_speedups(
     plan: Plan, findings: Findings, metric: Metric, case: str, against: str | None = None
 ) -> list[float]:
     """Speed-ups of ours, one a round, over `against` (None: the strongest rival); empty without
-    either."""
+    either. The case GEOMETRIC_MEAN is that of all cases over the strongest rival of each."""
+    if case == GEOMETRIC_MEAN:
+        return _mean_speedups(plan, findings, metric)
+    return list(_speedups(plan, findings, metric, case, against).values())
+
+
+def _speedups(
+    plan: Plan, findings: Findings, metric: Metric, case: str, against: str | None
+) -> dict[int, float]:
     rival = against or strongest_rival(plan, findings, metric, case)
     if plan.ours is None or rival not in plan.libraries:
-        return []
+        return {}
     ours = findings.series(plan.ours, metric, case)
     theirs = findings.series(rival, metric, case)
-    return list(figures.speedups(ours, theirs, metric.lower_is_better).values())
+    return figures.speedups(ours, theirs, metric.lower_is_better)
+
+
+def _mean_speedups(plan: Plan, findings: Findings, metric: Metric) -> list[float]:
+    """Of the rounds that have all cases; a case without a rival does not count."""
+    by_case = [_speedups(plan, findings, metric, case, None) for case in plan.cases]
+    by_case = [speedups for speedups in by_case if speedups]
+    if not by_case:
+        return []
+    common = set.intersection(*(set(speedups) for speedups in by_case))
+    return [
+        math.exp(statistics.fmean(math.log(speedups[number]) for speedups in by_case))
+        for number in sorted(common)
+    ]
 
 
 def judged(
@@ -115,13 +137,20 @@ def judged(
     return [] if plan.ours is None else list(findings.series(plan.ours, metric, case).values())
 
 
+def is_at_most(metric: Metric, limit: Limit) -> bool:
+    """Whether what is judged may be `required` at most, or must be that at least."""
+    return limit.at_most or (metric.is_value and metric.lower_is_better)
+
+
 def verdict(
     plan: Plan, findings: Findings, metric: Metric, case: str, limit: Limit
 ) -> figures.Verdict:
     """Whether a limit holds; a plan without extra rounds (--quick) may leave it open."""
     is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
     values = judged(plan, findings, metric, case, limit)
-    at_most = metric.is_value and metric.lower_is_better
+    if findings.rounds < min(limit.rounds, plan.rounds_max):
+        return figures.Verdict.OPEN
+    at_most = is_at_most(metric, limit)
     return figures.judge(values, limit.required, is_last, at_most)
 
 
@@ -133,6 +162,8 @@ def undecided(plan: Plan, findings: Findings) -> list[str]:
         if judged(plan, findings, metric, case, limit)
         and verdict(plan, findings, metric, case, limit) is figures.Verdict.OPEN
     }
+    if GEOMETRIC_MEAN in unclear:
+        return list(plan.cases)
     return [case for case in plan.cases if case in unclear]
 
 
