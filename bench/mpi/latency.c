@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-way latency: half the round-trip time of a ping-pong of blocking calls between two ranks. Of
-// more ranks each even one plays with the next, all pairs at once; the time is their mean.
+// One-way latency: half the round-trip time of a ping-pong of blocking calls between two ranks.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,15 +17,14 @@ typedef struct {
 static void ping_pong(void* context, long repeats)
 {
     const PingPong* const pair = context;
-    const int peer = pair->rank ^ 1;
-    const int is_first = peer > pair->rank;
+    const int peer = 1 - pair->rank;
     for (long count = 0; count < repeats; ++count) {
-        if (is_first) {
+        if (pair->rank == 0) {
             MPI_Send(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm);
         }
         MPI_Recv(pair->incoming, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm,
                  MPI_STATUS_IGNORE);
-        if (!is_first) {
+        if (pair->rank == 1) {
             MPI_Send(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm);
         }
     }
@@ -46,7 +44,7 @@ static void verify(const Harness* harness, PingPong* pair)
     }
     ping_pong(pair, 1);
     for (int index = 0; index < pair->size_bytes; ++index) {
-        if (pair->incoming[index] == pattern(pair->rank ^ 1, index))
+        if (pair->incoming[index] == pattern(1 - pair->rank, index))
             continue;
         harness_fail(harness, "a ping-pong delivered wrong bytes");
     }
@@ -73,9 +71,8 @@ int main(int argc, char** argv)
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))
         return harness_end(&harness);
-    if (harness.ranks % 2 != 0)
-        harness_fail(&harness, "latency needs pairs of ranks: mpiexec -n 2");
-    harness.is_mean = harness.ranks > 2;
+    if (harness.ranks != 2)
+        harness_fail(&harness, "latency needs exactly 2 ranks: mpiexec -n 2");
     const size_t room = (size_t)sizes_bytes[size_count - 1];
     void* outgoing = NULL;
     void* incoming = NULL;

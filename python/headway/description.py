@@ -33,9 +33,11 @@ rivals   = false: no rival runs this job (default true)
 wall     = true: the driver itself times the whole job and takes that, in the first metric's unit,
            as a sample of the only case (for start-up times; default false); repeated while the
            time for samples lasts
-minus    = another case: its median of this round is taken off every sample (default none)
 count    = true: instructions a repetition, counted by callgrind (callgrind.py; default false)
 without  = { LIBRARY = "why it cannot run this job" } (default none)
+
+[[difference]]     a case that nobody runs: what one case is more than another, in every metric
+case     = its name; of, minus = the two cases
 
 [[variant]]        ours with settings other than the defaults, measured beside it, never a rival
 label    = its name in tables and limits
@@ -103,13 +105,21 @@ class Job:
     called: tuple[str, ...] = ()
     program: str | None = None
     has_cma: bool = True
-    minus: str | None = None
     is_counted: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
 
     def name_in_program(self, case: str) -> str:
         """What the program calls one of the cases."""
         return self.called[self.cases.index(case)] if self.called else case
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the case `of` is more than the case `minus`."""
+
+    case: str
+    of: str
+    minus: str
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,7 @@ class Description:
     has_rivals: bool = True
     launcher: tuple[str, ...] = ()
     rounds: int | None = None
+    differences: tuple[Difference, ...] = ()
 
     @property
     def programs(self) -> set[str]:
@@ -149,7 +160,8 @@ class Description:
     @property
     def cases(self) -> tuple[str, ...]:
         """All cases in the order of the table."""
-        return tuple(case for job in self.jobs for case in job.cases)
+        run = (case for job in self.jobs for case in job.cases)
+        return (*run, *(difference.case for difference in self.differences))
 
     @property
     def own_cases(self) -> tuple[str, ...]:
@@ -176,6 +188,10 @@ def parse(name: str, text: str) -> Description:
             ),
             launcher=launcher,
             has_rivals=bool(table.get("rivals", True)),
+            differences=tuple(
+                Difference(entry["case"], entry["of"], entry["minus"])
+                for entry in table.get("difference", ())
+            ),
             rounds=None if "rounds" not in table else int(table["rounds"]),
             work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
         )
@@ -252,7 +268,6 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         called=tuple(entry.get("called", ())),
         program=entry.get("program"),
         has_cma=bool(entry.get("cma", True)),
-        minus=entry.get("minus"),
         is_counted=bool(entry.get("count", False)),
         without=dict(entry.get("without", {})),
     )
@@ -277,6 +292,13 @@ def _check(where: str, description: Description) -> None:
                 f"{where}: variant {variant.label!r} wants {unknown[0]!r}, which no job has as a "
                 "case."
             )
+    for difference in description.differences:
+        for case in (difference.of, difference.minus):
+            if not any(case in job.cases for job in description.jobs):
+                raise DescriptionError(
+                    f"{where}: the difference {difference.case!r} is between cases of jobs, and "
+                    f"{case!r} is none."
+                )
     for job in description.jobs:
         _check_job(where, description, job)
 
@@ -293,11 +315,6 @@ def _check_job(where: str, description: Description, job: Job) -> None:
         )
     if job.called and len(job.called) != len(job.cases):
         raise DescriptionError(f"{where}: 'called' needs as many names as 'cases'.")
-    before = description.cases[: description.cases.index(job.cases[0])]
-    if job.minus is not None and job.minus not in before:
-        raise DescriptionError(
-            f"{where}: minus = {job.minus!r} is no case of a job that stands before."
-        )
 
 
 def _check_limits(where: str, description: Description, metric: Metric) -> None:

@@ -60,11 +60,11 @@ class Runner:
 
     def run(self, label: str, cases: Sequence[str]) -> jobs.JobResult:
         """Runs one library's jobs of a round and joins their results."""
-        subtracted = {job.minus for job in self.description.jobs
-                      if job.minus is not None and any(case in cases for case in job.cases)}
+        differences = [each for each in self.description.differences if each.case in cases]
+        needed = {case for each in differences for case in (each.of, each.minus)}
         joined = jobs.JobResult()
         for job in self.description.jobs:
-            wanted = [case for case in job.cases if case in cases or case in subtracted]
+            wanted = [case for case in job.cases if case in cases or case in needed]
             if not wanted:
                 continue
             why_not = self._why_not(job, label)
@@ -72,13 +72,13 @@ class Runner:
                 joined.skipped.update(dict.fromkeys(wanted, why_not))
                 continue
             result = self._run_job(job, self.measured[label], wanted)
-            if job.minus is not None:
-                subtract(result, joined, job.minus)
             for name, by_case in result.samples.items():
                 joined.samples.setdefault(name, {}).update(by_case)
             joined.skipped.update(result.skipped)
             joined.misplaced = joined.misplaced or result.misplaced
             joined.wall_s += result.wall_s
+        for difference in differences:
+            subtract(joined, difference)
         return joined
 
     @staticmethod
@@ -143,14 +143,18 @@ class Runner:
         return result
 
 
-def subtract(result: jobs.JobResult, before: jobs.JobResult, case: str) -> None:
-    """Takes the median of `case`, measured before in the same round, off all samples."""
-    for name, by_case in result.samples.items():
-        base = before.samples.get(name, {}).get(case)
-        if not base:
-            raise jobs.JobError(f"nothing was measured for {case!r}, which is to be subtracted")
-        for own, values in by_case.items():
-            by_case[own] = [value - statistics.median(base) for value in values]
+def subtract(result: jobs.JobResult, difference: descriptions.Difference) -> None:
+    """Adds the difference of two cases, or why one of them is missing, to a round's result."""
+    for case in (difference.of, difference.minus):
+        if case in result.skipped:
+            result.skipped[difference.case] = result.skipped[case]
+            return
+    for by_case in result.samples.values():
+        base = by_case.get(difference.minus)
+        values = by_case.get(difference.of)
+        if base and values:
+            less = statistics.median(base)
+            by_case[difference.case] = [value - less for value in values]
 
 
 def _wall_figure(wall_s: float, unit: str) -> float:
