@@ -114,7 +114,9 @@ class LibraryTest(unittest.TestCase):
 
     def test_variant_has_its_settings_and_says_so(self) -> None:
         ours = libraries.ours(Path("/stage"))
-        other = libraries.variant(ours, "headway-none", {"HEADWAY_PROGRESS": "none"})
+        other = libraries.variant(
+            ours, description.Variant("headway-none", {"HEADWAY_PROGRESS": "none"}, ("a",))
+        )
         self.assertEqual(other.job_environment(2, [0, 1], True)["HEADWAY_PROGRESS"], "none")
         self.assertNotIn("HEADWAY_PROGRESS", ours.job_environment(2, [0, 1], True))
         self.assertEqual(other.command(2, [0, 1], True), ours.command(2, [0, 1], True))

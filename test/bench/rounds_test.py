@@ -7,6 +7,7 @@ import unittest
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -79,6 +80,11 @@ def make_plan(libraries: Sequence[str], **changes: object) -> rounds.Plan:
         "rounds_max": 36,
     }
     return rounds.Plan(**(values | changes))  # type: ignore[arg-type]
+
+
+def through_text(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As a reader of JSON lines gets them."""
+    return [json.loads(json.dumps(entry)) for entry in entries]
 
 
 def measure(plan: rounds.Plan, fake: FakeLibraries) -> rounds.Findings:
@@ -251,10 +257,9 @@ class RivalTest(unittest.TestCase):
         self.assertIn("warning: other programs kept the machine busy (load 1.5)", text)
 
     def test_json_lines(self) -> None:
-        lines = presentation.json_lines(
+        entries = through_text(presentation.entries(
             self.description, self.plan, self.findings, self.settings, self.about
-        )
-        entries = [json.loads(line) for line in lines]
+        ))
         self.assertEqual(entries[0]["settings"], self.settings)
         ours = entries[1]
         wanted = {"bench", "case", "library", "metric", "unit", "samples", "min", "median"}
@@ -354,7 +359,7 @@ class SeveralMetricsTest(unittest.TestCase):
         self.assertIn("8 B              15 us; the fastest transfer took 10 us (a)", text)
 
     def test_json_lines(self) -> None:
-        entries = [json.loads(line) for line in presentation.json_lines(*self.shown)]
+        entries = through_text(presentation.entries(*self.shown))
         self.assertEqual(entries[0]["work"]["8 B"]["iterations"], 10)
         ours = {
             (entry["metric"], entry["case"]): entry
