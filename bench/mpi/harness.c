@@ -12,8 +12,9 @@
 // A sample lasts at least this long, so that the clock's own cost stays below a thousandth.
 static const double sample_least_s = 100e-6;
 enum { samples_least = 11, samples_of_slow = 3 };
-// A library that is slow in a case may take so many times its budget there, so that a round ends.
-static const double budget_factor_max = 3.0;
+// A library that is slow in a case may take this long there, so that a round ends.
+static const double slow_factor = 3.0;  // times the budget
+static const double slow_least_s = 0.3;
 
 static int read_cores(const char* text, int cores[harness_cores_max])
 {
@@ -240,16 +241,21 @@ static double timed(const Harness* harness, HarnessStep step, void* context, lon
     return sum_s / harness->ranks;
 }
 
-// How many samples of `each_s` seconds are taken.
+// How many samples of `each_s` seconds are wanted.
 static int choose_count(const Harness* harness, double each_s)
 {
     const double wanted = harness->budget_s / each_s;
-    const double affordable = budget_factor_max * wanted;
-    if (affordable < samples_least)
-        return affordable < samples_of_slow ? samples_of_slow : (int)affordable;
     return wanted < samples_least         ? samples_least
            : wanted > harness_samples_max ? harness_samples_max
                                           : (int)wanted;
+}
+
+// Whether a library that began at `begin_s` has used up its time; the same on all ranks. Asked only
+// of one that fills its budget with the fewest samples, so that no other gets an extra message.
+static bool is_too_slow(const Harness* harness, double begin_s, int taken)
+{
+    const double limit_s = fmax(slow_least_s, slow_factor * harness->budget_s);
+    return taken >= samples_of_slow && agree(harness, MPI_Wtime() - begin_s > limit_s) != 0;
 }
 
 int harness_sample(const Harness* harness, HarnessStep step, void* context,
@@ -268,7 +274,10 @@ int harness_sample(const Harness* harness, HarnessStep step, void* context,
     const double sample_s = fmax(sample_least_s, harness->budget_s / harness_samples_max);
     repeats = agree(harness, each_s < sample_s ? (long)(sample_s / each_s) + 1 : 1);
     const int count = (int)agree(harness, choose_count(harness, each_s * (double)repeats));
+    const double begin_s = MPI_Wtime();
     for (int index = 0; index < count; ++index) {
+        if (count == samples_least && is_too_slow(harness, begin_s, index))
+            return index;
         samples_us[index] = timed(harness, step, context, repeats) / (double)repeats * 1e6;
     }
     return count;

@@ -31,9 +31,9 @@ typedef struct {
 typedef void (*HarnessStep)(void* context, long repeats);
 
 // Initialises MPI, with MPI_THREAD_MULTIPLE if the option --threads multiple asks for it, reads the
-// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and
-// checks that each rank is bound to one of these cores and no two to the same. Collective. False
-// where nothing may be measured; the program then goes straight to harness_end.
+// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and checks that each rank is
+// bound to one of these cores and no two to the same. Collective. False where nothing may be
+// measured; the program then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
@@ -54,7 +54,7 @@ double harness_compute(long iterations);
 void harness_size_name(size_t size_bytes, char* name, size_t name_max);
 
 // Warms up, finds out how many operations fill a sample, takes samples for the budget: 11 at least,
-// unless they take several times the budget, then fewer, but 3. Collective. Writes microseconds an
+// or 3 where they would take several times the budget. Collective. Writes microseconds an
 // operation, as rank 0 sees them or the mean over all ranks, and returns how many samples there
 // are; on the other ranks the values are meaningless.
 int harness_sample(const Harness* harness, HarnessStep step, void* context,

@@ -85,9 +85,9 @@ static Progress* share_page(const Harness* harness)
     }
     MPI_Bcast(path, path_max, MPI_CHAR, 0, harness->comm);
     FILE* const opened = harness->rank == 0 ? fdopen(file, "r+") : fopen(path, "r+");
-    void* const mapped = opened == NULL ? MAP_FAILED
-                                        : mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                               fileno(opened), 0);
+    void* const mapped =
+        opened == NULL ? MAP_FAILED
+                       : mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(opened), 0);
     MPI_Barrier(harness->comm);
     if (harness->rank == 0)
         unlink(path);

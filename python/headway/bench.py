@@ -2,8 +2,8 @@
 """`headway bench NAME ...`: measures Headway beside the rivals, interleaved and pinned.
 
 The protocol stands in rounds.py, what is measured in bench/<name>.toml. Rivals that are absent are
-installed first (rivals.py). `all` is every bench in turn. Exit code: 0 measured, 1 measured, but a required limit does not hold
-(only with --require), 2 could not measure.
+installed first (rivals.py). `all` is every bench in turn. Exit code: 0 measured, 1 measured, but a
+required limit does not hold (only with --require), 2 could not measure.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 """The data of the page that shows what benches measured, made from their JSON lines.
 
 {format, title, claims, benches}. A claim is summary.Claim as an object. A bench: {name, title,
-command, facts, notes, settings, libraries, variants, metrics}; facts and notes are sentences, settings lists
-of [library, text]. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
-ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or {library,
-skipped}, raw being how many samples a round has; ratios {rival, min, lower, median, upper, samples,
-required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim, verdict} are about
-the figure of ours itself.
+command, facts, notes, settings, libraries, variants, metrics}; facts and notes are sentences,
+settings lists of [library, text]. A metric: {name, unit, better, judged, note, cases}. A case:
+{name, figures, ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or
+{library, skipped}, raw being how many samples a round has; ratios {rival, min, lower, median,
+upper, samples, required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim,
+verdict} are about the figure of ours itself.
 """
 
 from __future__ import annotations

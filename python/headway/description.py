@@ -58,7 +58,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-
 GEOMETRIC_MEAN = "geometric mean"
 
 

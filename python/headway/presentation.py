@@ -6,10 +6,10 @@ metrics}, with {work} where work was calibrated, a metric being {name, unit, bet
 then for every metric, case and library {bench, case, library, metric, unit, samples, min, median,
 lower, upper, raw} where samples are the figures of the rounds and raw all samples of all rounds, or
 {..., skipped}; then for every case with a rival, for every other library that a limit names, and
-for the geometric mean where it has a limit, {bench, case, library: "headway", metric: "speedup", of: the metric,
-unit: "ratio", rival, samples, min, median, lower, upper, required, sign, aim, verdict}. Where a
-metric is judged by its value, required, sign, aim and verdict stand in the line of ours. lower and
-upper are the quartiles; sign is ">=" or "<=".
+for the geometric mean where it has a limit, {bench, case, library: "headway", metric: "speedup",
+of: the metric, unit: "ratio", rival, samples, min, median, lower, upper, required, sign, aim,
+verdict}. Where a metric is judged by its value, required, sign, aim and verdict stand in the line
+of ours. lower and upper are the quartiles; sign is ">=" or "<=".
 """
 
 from __future__ import annotations
