@@ -263,8 +263,8 @@ def _work_lines(work: Mapping[str, Mapping[str, Any]]) -> list[str]:
         return []
     lines = ["work, the same for all libraries:"]
     lines += [
-        f"  {case:<16} {_number(entry['work_us'])} us; the fastest transfer took "
-        f"{_number(entry['transfer_us'])} us ({entry['fastest']})"
+        f"  {case:<16} {short_number(entry['work_us'])} us; the fastest transfer took "
+        f"{short_number(entry['transfer_us'])} us ({entry['fastest']})"
         for case, entry in work.items()
     ]
     return lines
@@ -323,10 +323,10 @@ def _figure_cells(
             continue
         found = figures.spread(values)
         mark = "*" if name == best else " "
-        around = f"{_number(found.least)}, {found.relative:.0%}"
+        around = f"{short_number(found.least)}, {found.relative:.0%}"
         if metric.is_value:
-            around = f"{_number(found.lower)} .. {_number(found.upper)}"
-        cells.append(f"{mark}{_number(found.median)} ({around})")
+            around = f"{short_number(found.lower)} .. {short_number(found.upper)}"
+        cells.append(f"{mark}{short_number(found.median)} ({around})")
     return cells
 
 
@@ -351,9 +351,9 @@ def _required_cell(
     return f"{_sign(metric, limit)} {limit.required:g} {verdict.value}"
 
 
-def _number(value: float) -> str:
-    """Three significant digits without an exponent for the sizes that occur."""
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+def short_number(value: float) -> str:
+    """Three significant digits, or all before the point, without an exponent."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from headway.jobs import JobError, JobResult
 
 # A measurement that loses so many rounds in a row will not get better by itself.
 VOIDS_IN_A_ROW_MAX = 3
+ROUNDS_LEAST = 2
 
 RunLibrary = Callable[[str, Sequence[str]], JobResult]
 
@@ -31,7 +33,8 @@ class MeasureError(Exception):
 @dataclass(frozen=True)
 class Plan:
     """Which libraries, cases and metrics, and how many rounds. variants: which of the libraries
-    are ours with other settings, and the cases that they run. own_cases: no rival runs them."""
+    are ours with other settings, and the cases that they run. own_cases: no rival runs them.
+    limit_s: fewer rounds, but ROUNDS_LEAST, where all would take longer."""
 
     libraries: tuple[str, ...]
     ours: str | None
@@ -41,6 +44,7 @@ class Plan:
     rounds_max: int
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_cases: tuple[str, ...] = ()
+    limit_s: float | None = None
 
     def cases_of(self, library: str, cases: Sequence[str]) -> list[str]:
         """Those of `cases` that this library runs."""
@@ -167,18 +171,26 @@ def undecided(plan: Plan, findings: Findings) -> list[str]:
     return [case for case in plan.cases if case in unclear]
 
 
-def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) -> Findings:
+def measure(
+    plan: Plan,
+    run_library: RunLibrary,
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Findings:
     """Runs the rounds. `run_library(library, cases)` runs one library's jobs of a round; `tell`
-    gets a line of progress. Raises MeasureError after VOIDS_IN_A_ROW_MAX void rounds in a row."""
+    gets a line of progress; `clock` tells seconds. Raises MeasureError after VOIDS_IN_A_ROW_MAX
+    void rounds in a row."""
     findings = Findings(
         samples={name: {} for name in plan.libraries},
         skipped={name: {} for name in plan.libraries},
     )
     attempt = 0
     voids_in_a_row = 0
+    lengths_s: list[float] = []
     cases = list(plan.cases)
     while cases:
         results: dict[str, JobResult] = {}
+        begin_s = clock()
         void = _run_round(plan, attempt, cases, run_library, results)
         attempt += 1
         if void is not None:
@@ -190,10 +202,22 @@ def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) ->
             continue
         voids_in_a_row = 0
         _take(findings, results)
+        lengths_s.append(clock() - begin_s)
         if findings.rounds >= plan.rounds:
             cases = undecided(plan, findings) if findings.rounds < plan.rounds_max else []
         tell(_progress(plan, findings, cases))
+        if cases and _is_time_up(plan, lengths_s):
+            tell(f"ended after {findings.rounds} rounds: more take longer than {plan.limit_s:g} s")
+            break
     return findings
+
+
+def _is_time_up(plan: Plan, lengths_s: Sequence[float]) -> bool:
+    """Whether one more round of usual length would be too much. A round in which the machine did
+    something else does not count with its whole length."""
+    if plan.limit_s is None or len(lengths_s) < ROUNDS_LEAST:
+        return False
+    return (len(lengths_s) + 1) * statistics.median(lengths_s) > plan.limit_s
 
 
 def _run_round(

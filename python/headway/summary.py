@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway.presentation import short_number
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -58,7 +60,8 @@ def lines(found: Sequence[Claim]) -> list[str]:
             claim.bench,
             claim.case,
             claim.about,
-            f"{claim.median:.3g} ({claim.lower:.3g} .. {claim.upper:.3g})",
+            f"{short_number(claim.median)} ({short_number(claim.lower)} .. "
+            f"{short_number(claim.upper)})",
             claim.against or "-",
             f"{claim.sign} {claim.required:g}",
             claim.verdict,

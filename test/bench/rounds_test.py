@@ -207,6 +207,36 @@ class ExtraRoundsTest(unittest.TestCase):
         self.assertEqual(measure(make_plan(["a", "b"]), fake).rounds, 9)
 
 
+class TimeLimitTest(unittest.TestCase):
+    """A quick run ends after fewer rounds where all would take too long."""
+
+    def rounds_of(self, lengths_s: Sequence[float], **changes: object) -> int:
+        """How many rounds there are if they take so long, one after another."""
+        now = 0.0
+        lengths = iter(lengths_s)
+
+        def run(_library: str, cases: Sequence[str]) -> JobResult:
+            nonlocal now
+            now += next(lengths)
+            return JobResult(samples={"m": {case: [1.0] for case in cases}})
+
+        plan = make_plan(["headway"], rounds=5, rounds_max=5, **changes)
+        return rounds.measure(plan, run, lambda _line: None, lambda: now).rounds
+
+    def test_rounds_that_fit_are_all_run(self) -> None:
+        self.assertEqual(self.rounds_of([8.0] * 5, limit_s=40.0), 5)
+
+    def test_long_rounds_are_fewer(self) -> None:
+        self.assertEqual(self.rounds_of([12.0] * 5, limit_s=40.0), 3)
+        self.assertEqual(self.rounds_of([90.0] * 5, limit_s=40.0), 2)
+
+    def test_a_disturbed_round_counts_as_a_usual_one(self) -> None:
+        self.assertEqual(self.rounds_of([7.0, 7.0, 90.0, 7.0, 7.0], limit_s=40.0), 5)
+
+    def test_without_a_limit(self) -> None:
+        self.assertEqual(self.rounds_of([1000.0] * 5), 5)
+
+
 class RivalTest(unittest.TestCase):
     """Against whom, and how it is shown."""
 
