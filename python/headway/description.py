@@ -153,7 +153,8 @@ class Description:
     @property
     def programs(self) -> set[str]:
         """All C programs of the bench."""
-        named = {each.program for each in (*self.jobs, *self.variants)}
+        named = [job.program for job in self.jobs]
+        named += [variant.program for variant in self.variants]
         return {name or self.program for name in named}
 
     @property

@@ -98,7 +98,7 @@ class Runner:
             )
             result.samples = {metric.name: {cases[0]: [figure]}}
         elif job.wall:
-            times_s = []
+            times_s: list[float] = []
             result = jobs.JobResult()
             while not times_s or (
                 len(times_s) < WALL_SAMPLES_MAX and sum(times_s) * 1e3 < self.budget_ms
