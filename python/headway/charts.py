@@ -2,12 +2,12 @@
 """The data of the page that shows what benches measured, made from their JSON lines.
 
 {format, title, claims, benches}. A claim is summary.Claim as an object. A bench: {name, title,
-command, facts, notes, settings, libraries, variants, metrics}; facts and notes are sentences,
-settings lists of [library, text]. A metric: {name, unit, better, judged, note, cases}. A case:
-{name, figures, ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or
-{library, skipped}, raw being how many samples a round has; ratios {rival, min, lower, median,
-upper, samples, required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim,
-verdict} are about the figure of ours itself.
+command, facts, notes, settings, work, libraries, variants, metrics}; facts and notes are sentences,
+settings lists of [library, text], work (calibrated) of [case, text]. A metric: {name, unit, better,
+judged, note, cases}. A case: {name, figures, ratios, limits}: figures are {library, min, lower,
+median, upper, samples, raw} or {library, skipped}, raw being how many samples a round has; ratios
+{rival, min, lower, median, upper, samples, required, sign, aim, verdict} are speed-ups of ours;
+limits {required, sign, aim, verdict} are about the figure of ours itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import summary
+from headway.presentation import short_number
 
 FORMAT = "headway-charts-1"
 
@@ -94,6 +95,7 @@ def _bench(head: Entry, lines: Sequence[Entry]) -> dict[str, Any]:
         "facts": facts,
         "notes": _notes(head),
         "settings": [[name, text] for name, text in head["settings"].items()],
+        "work": _work(head),
         "libraries": list(head["settings"]),
         "variants": head["variants"],
         "metrics": [_metric(metric, lines) for metric in head["metrics"]],
@@ -109,12 +111,15 @@ def _notes(head: Entry) -> list[str]:
     if head["quick"]:
         notes.append("Few and short rounds (--quick): limits may be left open.")
     notes += [f"Void round: {void.splitlines()[0]}" for void in head["voids"]]
-    notes += [
-        f"Work of {case}: {work['work_us']:.4g} us, the same for all; the fastest transfer took "
-        f"{work['transfer_us']:.4g} us ({work['fastest']})."
+    return notes
+
+
+def _work(head: Entry) -> list[list[str]]:
+    return [
+        [case, f"{short_number(work['work_us'])} us, the same for all; the fastest transfer took "
+               f"{short_number(work['transfer_us'])} us ({work['fastest']})"]
         for case, work in head.get("work", {}).items()
     ]
-    return notes
 
 
 def _metric(metric: Entry, lines: Sequence[Entry]) -> dict[str, Any]:

@@ -224,6 +224,7 @@ class Charts(unittest.TestCase):
             "const f = [...document.getElementById('overlap/r/recv').querySelectorAll('.fill')]"
             ".map(e => e.getBoundingClientRect()); return [f[0].right, f[1].left]")
         self.assertAlmostEqual(left, right, delta=1)
+        self.assertEqual(len(self.texts(".zero")), 2)
 
     def test_limits_are_summed_up(self) -> None:
         self.assertEqual(self.texts("#summary tr td:last-child"), ["missed", "missed", "holds"])

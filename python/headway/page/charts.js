@@ -43,10 +43,11 @@ function bestOf(metric, figures) {
 
 /** The ends of a case's scale; bars begin at 0. */
 function scaleOf(metric, figures, limits) {
-  const low = Math.min(0, ...figures.map((f) => Math.min(f.min, f.lower)));
+  const low = Math.min(0, ...figures.map((f) => Math.min(f.median, f.lower)));
   let high = Math.max(0, ...figures.map((f) => Math.max(f.median, f.upper)));
   const best = bestOf(metric, figures);
-  if (metric.better === "lower" && best !== null && best.median > 0) {
+  const isCut = metric.judged === "speedup" && metric.better === "lower";
+  if (isCut && best !== null && best.median > 0) {
     high = Math.min(high, CUT * best.median);
   }
   high = Math.max(high, ...limits.map((limit) => 1.1 * limit.required));
@@ -69,6 +70,9 @@ function drawTrack(scale, figure, limits) {
     track.append(made);
   };
   span("fill", 0, figure.median).style.background = colourOf(figure.library);
+  if (scale.low < 0) {
+    mark("zero", 0);
+  }
   if (figure.median > (scale.low + scale.length) * (1 + 1e-9)) {
     track.append(element("div", { className: "cut" }));
   } else {
@@ -217,14 +221,16 @@ function drawMetric(bench, metric) {
 
 function drawBench(bench) {
   const fact = (text, className = "fact") => element("p", { className, textContent: text });
-  const settings = element("table", {}, ...bench.settings.map((pair) => rowOf("td", pair)));
+  const folded = (textContent, pairs) => pairs.length === 0 ? [] : [element("details", {},
+    element("summary", { textContent }), element("div", { className: "scroll" },
+      element("table", { className: "texts" }, ...pairs.map((pair) => rowOf("td", pair)))))];
   return element("section", { id: bench.name },
     element("h2", { textContent: `${bench.name}: ${bench.title}` }),
     element("p", { className: "fact" }, element("code", { textContent: bench.command })),
     fact(bench.facts), ...bench.notes.map((note) => fact(note, "fact warn")),
     ...bench.metrics.flatMap((metric) => drawMetric(bench, metric)),
-    element("details", {}, element("summary", { textContent: "settings of the libraries" }),
-      element("div", { className: "scroll" }, settings)));
+    ...folded("settings of the libraries", bench.settings),
+    ...folded("work beside the messages", bench.work));
 }
 
 function drawSummary() {
