@@ -47,6 +47,8 @@ def do_bench(arguments: list[str]) -> int:
     """Builds, then hands over to the command `headway bench` (python/headway)."""
     stage = build.build()
     packages.require("python")
+    if {"instructions", "all"} & set(arguments):
+        packages.require("debuggers")
     return subprocess.run(
         [sys.executable, "-m", "headway", "bench", *arguments], check=False, cwd=tree.ROOT,
         env={**os.environ, "PYTHONPATH": str(tree.ROOT / "python"), "HEADWAY_STAGE": str(stage)},

@@ -11,7 +11,10 @@
 
 // A sample lasts at least this long, so that the clock's own cost stays below a thousandth.
 static const double sample_least_s = 100e-6;
-enum { samples_least = 11 };
+enum { samples_least = 11, samples_of_slow = 3 };
+// A library that is slow in a case may take this long there, so that a round ends.
+static const double slow_factor = 3.0;  // times the budget
+static const double slow_least_s = 0.3;
 
 static int read_cores(const char* text, int cores[harness_cores_max])
 {
@@ -116,13 +119,15 @@ static bool read_options(int argc, char** argv, Harness* harness)
             harness->cases = value;
         } else if (strcmp(name, "--work") == 0) {
             harness->work = value;
+        } else if (strcmp(name, "--threads") == 0 && strcmp(value, "multiple") == 0) {
+            continue;  // read before MPI was initialised
         } else if (strcmp(name, "--cores") == 0 && read_cores(value, harness->cores) > 0) {
             harness->core_count = read_cores(value, harness->cores);
         } else {
             if (harness->rank == 0) {
                 fprintf(stderr,
                         "bench: '%s %s' is not understood; options are --budget-ms MILLISECONDS, "
-                        "--cases 'A;B', --cores 0,1, --work 'A=N;B=N'.\n",
+                        "--cases 'A;B', --cores 0,1, --work 'A=N;B=N', --threads multiple.\n",
                         name, value);
             }
             return false;
@@ -131,15 +136,32 @@ static bool read_options(int argc, char** argv, Harness* harness)
     return true;
 }
 
+// Returns whether the library gives what the command line asks for.
+static bool initialise(int* argc, char*** argv)
+{
+    bool wants_threads = false;
+    for (int index = 1; index < *argc; index += 2)
+        wants_threads = wants_threads || strcmp((*argv)[index], "--threads") == 0;
+    if (!wants_threads) {
+        MPI_Init(argc, argv);
+        return true;
+    }
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    return provided == MPI_THREAD_MULTIPLE;
+}
+
 bool harness_begin(int* argc, char*** argv, Harness* harness)
 {
     *harness = (Harness){.budget_s = 0.1};
-    MPI_Init(argc, argv);
+    const bool has_threads = initialise(argc, argv);
     harness->comm = MPI_COMM_WORLD;
     MPI_Comm_rank(harness->comm, &harness->rank);
     MPI_Comm_size(harness->comm, &harness->ranks);
     if (!read_options(*argc, *argv, harness))
         MPI_Abort(harness->comm, 2);
+    if (!has_threads)
+        harness_fail(harness, "the library has no MPI_THREAD_MULTIPLE");
     return check_affinity(harness);
 }
 
@@ -207,11 +229,33 @@ static long agree(const Harness* harness, long number)
     return number;
 }
 
-static double timed(HarnessStep step, void* context, long repeats)
+static double timed(const Harness* harness, HarnessStep step, void* context, long repeats)
 {
     const double begin_s = MPI_Wtime();
     step(context, repeats);
-    return MPI_Wtime() - begin_s;
+    const double mine_s = MPI_Wtime() - begin_s;
+    if (!harness->is_mean)
+        return mine_s;
+    double sum_s = 0.0;
+    MPI_Allreduce(&mine_s, &sum_s, 1, MPI_DOUBLE, MPI_SUM, harness->comm);
+    return sum_s / harness->ranks;
+}
+
+// How many samples of `each_s` seconds are wanted.
+static int choose_count(const Harness* harness, double each_s)
+{
+    const double wanted = harness->budget_s / each_s;
+    return wanted < samples_least         ? samples_least
+           : wanted > harness_samples_max ? harness_samples_max
+                                          : (int)wanted;
+}
+
+// Whether a library that began at `begin_s` has used up its time; the same on all ranks. Asked only
+// of one that fills its budget with the fewest samples, so that no other gets an extra message.
+static bool is_too_slow(const Harness* harness, double begin_s, int taken)
+{
+    const double limit_s = fmax(slow_least_s, slow_factor * harness->budget_s);
+    return taken >= samples_of_slow && agree(harness, MPI_Wtime() - begin_s > limit_s) != 0;
 }
 
 int harness_sample(const Harness* harness, HarnessStep step, void* context,
@@ -221,7 +265,7 @@ int harness_sample(const Harness* harness, HarnessStep step, void* context,
     long repeats = 1;
     double each_s = 0.0;
     for (bool is_warm = false; !is_warm;) {
-        const double block_s = timed(step, context, repeats);
+        const double block_s = timed(harness, step, context, repeats);
         each_s = block_s / (double)repeats;
         is_warm = agree(harness, block_s >= warm_s) != 0;
         if (!is_warm)
@@ -229,14 +273,12 @@ int harness_sample(const Harness* harness, HarnessStep step, void* context,
     }
     const double sample_s = fmax(sample_least_s, harness->budget_s / harness_samples_max);
     repeats = agree(harness, each_s < sample_s ? (long)(sample_s / each_s) + 1 : 1);
-    double wanted = harness->budget_s / (each_s * (double)repeats);
-    if (wanted < samples_least)
-        wanted = samples_least;
-    if (wanted > harness_samples_max)
-        wanted = harness_samples_max;
-    const int count = (int)agree(harness, (long)wanted);
+    const int count = (int)agree(harness, choose_count(harness, each_s * (double)repeats));
+    const double begin_s = MPI_Wtime();
     for (int index = 0; index < count; ++index) {
-        samples_us[index] = timed(step, context, repeats) / (double)repeats * 1e6;
+        if (count == samples_least && is_too_slow(harness, begin_s, index))
+            return index;
+        samples_us[index] = timed(harness, step, context, repeats) / (double)repeats * 1e6;
     }
     return count;
 }

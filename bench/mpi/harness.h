@@ -24,21 +24,23 @@ typedef struct {
     const char* work;              // 'CASE=ITERATIONS;...'; NULL: none
     int cores[harness_cores_max];  // on which ranks must run, one each
     int core_count;                // 0: nothing is checked
+    bool is_mean;                  // a sample is the mean over the ranks, else what rank 0 sees
 } Harness;
 
 // One operation `repeats` times in a row; called by all ranks with the same number.
 typedef void (*HarnessStep)(void* context, long repeats);
 
-// Initialises MPI, reads the options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and
-// checks that each rank is bound to one of these cores and no two to the same. Collective. False
-// where nothing may be measured; the program then goes straight to harness_end.
+// Initialises MPI, with MPI_THREAD_MULTIPLE if the option --threads multiple asks for it, reads the
+// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and checks that each rank is
+// bound to one of these cores and no two to the same. Collective. False where nothing may be
+// measured; the program then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
 bool harness_wants(const Harness* harness, const char* case_name);
 
-// Iterations that the driver's calibration chose for this case (option --work); 0 where it chose
-// none: the program then measures what the choice needs (python/headway/calibration.py).
+// Iterations that the driver chose for this case (option --work); 0 where it chose none. With a
+// calibration the program then measures what the choice needs (python/headway/calibration.py).
 long harness_work(const Harness* harness, const char* case_name);
 
 // Microseconds of a clock that all processes of a node share.
@@ -51,9 +53,10 @@ double harness_compute(long iterations);
 // Name of a message size as cases are called: "8 B", "4 KiB", "1 MiB".
 void harness_size_name(size_t size_bytes, char* name, size_t name_max);
 
-// Warms up, finds out how many operations fill a sample, takes samples for the budget. Collective.
-// Writes microseconds an operation, as rank 0 sees them, and returns how many samples there are;
-// on the other ranks the values are meaningless.
+// Warms up, finds out how many operations fill a sample, takes samples for the budget: 11 at least,
+// or 3 where they would take several times the budget. Collective. Writes microseconds an
+// operation, as rank 0 sees them or the mean over all ranks, and returns how many samples there
+// are; on the other ranks the values are meaningless.
 int harness_sample(const Harness* harness, HarnessStep step, void* context,
                    double samples_us[harness_samples_max]);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `report TRACE`, `bench NAME ...`, `check-host PROGRAM`, `info`."""
+"""The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     bench.add_arguments(bench_parser)
     bench_parser.set_defaults(main=bench.main)
     report_parser = commands.add_parser(
-        "report", help="turn a trace (HEADWAY_TRACE) into a page", description=report.__doc__
+        "report",
+        help="turn a trace (HEADWAY_TRACE) or figures (bench --json) into a page",
+        description=report.__doc__,
     )
     report.add_arguments(report_parser)
     report_parser.set_defaults(main=report.main)

@@ -1,27 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`headway bench NAME`: measures Headway beside the rivals, interleaved and pinned.
+"""`headway bench NAME ...`: measures Headway beside the rivals, interleaved and pinned.
 
 The protocol stands in rounds.py, what is measured in bench/<name>.toml. Rivals that are absent are
-installed first (rivals.py). Exit code: 0 measured, 1 measured, but a required limit does not hold
-(only with --require), 2 could not measure.
+installed first (rivals.py). `all` is every bench in turn. Exit code: 0 measured, 1 measured, but a
+required limit does not hold (only with --require), 2 could not measure.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from headway import calibration, figures, jobs, libraries, presentation, rivals, rounds
+from headway import (
+    callgrind,
+    figures,
+    jobs,
+    libraries,
+    presentation,
+    rivals,
+    rounds,
+    summary,
+)
 from headway import description as descriptions
+from headway.runner import Measured, Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS, ROUNDS_MAX, ROUNDS_QUICK = 9, 36, 5
+LIMIT_QUICK_S = 38.0
 CALIBRATIONS = 3
 
 # Sampling time of one library in one round, shared by its cases; start-up comes on top.
@@ -29,17 +40,10 @@ SAMPLING_S, SAMPLING_QUICK_S = 1.2, 0.35
 CASE_BUDGET_LEAST_MS = 5.0
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A library together with the binary it runs."""
-
-    library: libraries.Library
-    binary: Path
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command line of `headway bench`."""
-    parser.add_argument("name", nargs="?", help="which bench; without it they are listed")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="which bench; several, or all; without it they are listed")
     parser.add_argument(
         "--rivals",
         default=",".join(rivals.RIVALS),
@@ -49,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--libraries", metavar="A,B", help="exactly these libraries, of: headway and the rivals"
     )
-    parser.add_argument("--quick", action="store_true", help="5 short rounds, below 40 s")
+    parser.add_argument("--quick", action="store_true",
+                        help="5 short rounds, or as many as 40 s allow, but 2")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds at least (default 9)")
     parser.add_argument("--json", metavar="FILE", help="write JSON lines to FILE ('-': stdout)")
     parser.add_argument("--require", action="store_true", help="exit 1 unless all limits hold")
@@ -69,30 +74,62 @@ def main(options: argparse.Namespace) -> int:
         print("headway bench: the benches are part of the source tree; run './dev bench' there.",
               file=sys.stderr)
         return 2
-    if not options.name:
-        print("benches:", ", ".join(descriptions.available(ROOT / "bench")))
+    benches = descriptions.available(ROOT / "bench")
+    if not options.names:
+        print("benches:", ", ".join(benches))
         return 0
+    names = benches if options.names == ["all"] else list(dict.fromkeys(options.names))
     try:
-        return _bench(options)
-    except (
-        descriptions.DescriptionError,
-        rivals.RivalError,
-        jobs.JobError,
-        rounds.MeasureError,
-    ) as error:
+        output = _open_json(options.json)
+    except rounds.MeasureError as error:
         print(f"headway bench: {error}", file=sys.stderr)
         return 2
+    return _benches(options, names, output)
 
 
-def _bench(options: argparse.Namespace) -> int:
-    description = descriptions.load(ROOT / "bench", options.name)
-    output = _open_json(options.json)
-    names = _library_names(options, description)
+def _benches(options: argparse.Namespace, names: Sequence[str], output: TextIO | None) -> int:
+    """Runs benches one after another; one that cannot be measured does not keep the others."""
+    entries: list[dict[str, Any]] = []
+    failed = False
+    holds = True
+    for name in names:
+        try:
+            found, holds_here = _bench(options, name)
+        except (
+            descriptions.DescriptionError,
+            rivals.RivalError,
+            jobs.JobError,
+            rounds.MeasureError,
+        ) as error:
+            print(f"headway bench: {name}: {error}", file=sys.stderr)
+            failed = True
+            continue
+        entries += found
+        holds = holds and holds_here
+        if output is not None:
+            print("\n".join(json.dumps(entry) for entry in found), file=output, flush=True)
+    if len(names) > 1 and output is not sys.stdout:
+        print("\n".join(summary.lines(summary.claims(entries))))
+    if failed:
+        return 2
+    return 1 if options.require and not holds else 0
+
+
+def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]], bool]:
+    """Measures one bench, prints its table unless standard output is for JSON; returns what the
+    JSON lines say, and whether all limits hold (one without a figure does not)."""
+    description = descriptions.load(ROOT / "bench", name)
+    if any(job.is_counted for job in description.jobs):
+        callgrind.require()
+    libraries_named = _library_names(options, description)
     cores = _choose_cores(description)
-    measured = _prepare(options, names, description)
+    measured = _prepare(options, libraries_named, description)
     plan = _make_plan(options, description, measured)
-    settings = {label: entry.library.settings for label, entry in measured.items()}
-    about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick}
+    shows_cma = not all(job.has_cma for job in description.jobs)
+    settings = {label: libraries.settings_line(entry.library, shows_cma)
+                for label, entry in measured.items()}
+    about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick,
+             "command": _command_line(options, name)}
     sampling_s = SAMPLING_QUICK_S if options.quick else SAMPLING_S
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
     tell = _teller(time.monotonic())
@@ -102,15 +139,27 @@ def _bench(options: argparse.Namespace) -> int:
         about["work"] = work
     findings = rounds.measure(plan, runner.run, tell)
     shown = (description, plan, findings, settings, about)
-    if output is not sys.stdout:
-        print(presentation.table(*shown))
-    if output is not None:
-        print("\n".join(presentation.json_lines(*shown)), file=output, flush=True)
+    if options.json != "-":
+        print(presentation.table(*shown), flush=True)
     holds = all(
         rounds.verdict(plan, findings, metric, case, limit) is figures.Verdict.HOLDS
         for metric, case, limit in plan.claims()
     )
-    return 1 if options.require and not holds else 0
+    return presentation.entries(*shown), holds
+
+
+def _command_line(options: argparse.Namespace, name: str) -> str:
+    """What a reader types to measure the same."""
+    parts = ["./dev", "bench", name]
+    if options.quick:
+        parts.append("--quick")
+    if options.rounds:
+        parts += ["--rounds", str(options.rounds)]
+    if options.libraries:
+        parts += ["--libraries", options.libraries]
+    elif options.rivals != ",".join(rivals.RIVALS):
+        parts += ["--rivals", options.rivals]
+    return " ".join(parts)
 
 
 def _open_json(path: str | None) -> TextIO | None:
@@ -201,14 +250,15 @@ def _prepare(
                 mpich = paths.get("mpich") or rivals.ensure(["mpich"])["mpich"]
                 abi_compiler = mpich / "bin" / "mpicc_abi"
             compiler = abi_compiler
-        binary = jobs.build(
-            compiler, description.program, ROOT / "bench" / "mpi", ROOT / "build" / "bench"
-        )
-        result[library.label] = Measured(library, binary)
+        binaries = {
+            program: jobs.build(compiler, program, ROOT / "bench" / "mpi", ROOT / "build" / "bench")
+            for program in sorted(description.programs)
+        }
+        result[library.label] = Measured(library, binaries)
         for variant in description.variants if name == libraries.OURS else ():
             own = libraries.ours(stage, variant.launcher)
-            other = libraries.variant(own, variant.label, variant.environment)
-            result[other.label] = Measured(other, binary)
+            other = libraries.variant(own, variant)
+            result[other.label] = Measured(other, binaries, variant.program, variant.arguments)
     return result
 
 
@@ -217,7 +267,9 @@ def _make_plan(
     description: descriptions.Description,
     measured: Mapping[str, Measured],
 ) -> rounds.Plan:
-    least = ROUNDS_QUICK if options.quick else ROUNDS
+    least = description.rounds or ROUNDS
+    if options.quick:
+        least = min(least, ROUNDS_QUICK)
     wanted = max(1, options.rounds) if options.rounds else least
     return rounds.Plan(
         libraries=tuple(measured),
@@ -232,78 +284,8 @@ def _make_plan(
             if variant.label in measured
         },
         own_cases=description.own_cases,
+        limit_s=LIMIT_QUICK_S if options.quick and not options.rounds else None,
     )
-
-
-@dataclass
-class Runner:
-    """Runs a library's jobs. work: arguments that hand over the calibrated work, if any."""
-
-    description: descriptions.Description
-    measured: Mapping[str, Measured]
-    cores: Sequence[int]
-    budget_ms: float
-    work: list[str] = field(default_factory=list)
-
-    def calibrate(
-        self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
-    ) -> dict[str, Any]:
-        """Lets every library measure its transfers `times` times and chooses the work of all runs
-        to come; returns it for the reader, empty for a bench without calibration. Raises JobError
-        where a library cannot run or is misplaced."""
-        work_of_fastest = self.description.work_of_fastest
-        if work_of_fastest is None:
-            return {}
-        results: dict[str, list[jobs.JobResult]] = {label: [] for label in plan.libraries}
-        for number in range(times):
-            for label in rounds.rotated(plan.libraries, number):
-                result = self.run(label, plan.cases_of(label, plan.cases))
-                if result.misplaced is not None:
-                    raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
-                results[label].append(result)
-        chosen = calibration.choose(results, plan.cases, work_of_fastest)
-        self.work = calibration.option(chosen)
-        tell("calibrated: the work of all cases is fixed")
-        return {case: work.fields() for case, work in chosen.items()}
-
-    def run(self, label: str, cases: Sequence[str]) -> jobs.JobResult:
-        """Runs one library's jobs of a round and joins their results."""
-        joined = jobs.JobResult()
-        for job in self.description.jobs:
-            wanted = [case for case in job.cases if case in cases]
-            if not wanted:
-                continue
-            result = self._run_job(job, self.measured[label], wanted)
-            if job.wall:
-                metric = self.description.metrics[0]
-                figure = _wall_figure(result.wall_s, metric.unit)
-                result.samples = {metric.name: {wanted[0]: [figure]}}
-            for name, by_case in result.samples.items():
-                joined.samples.setdefault(name, {}).update(by_case)
-            joined.skipped.update(result.skipped)
-            joined.misplaced = joined.misplaced or result.misplaced
-            joined.wall_s += result.wall_s
-        return joined
-
-    def _run_job(
-        self, job: descriptions.Job, measured: Measured, cases: Sequence[str]
-    ) -> jobs.JobResult:
-        library = measured.library
-        command = library.command(job.ranks, self.cores, job.pin)
-        command += [str(measured.binary), "--budget-ms", f"{self.budget_ms:g}"]
-        command += ["--cases", ";".join(cases)]
-        if job.pin:
-            command += ["--cores", ",".join(map(str, self.cores))]
-        command += [*self.work, *job.arguments]
-        environment = library.job_environment(job.ranks, self.cores, job.pin)
-        return jobs.run(command, {**environment, **job.environment})
-
-
-def _wall_figure(wall_s: float, unit: str) -> float:
-    factors = {"s": 1.0, "ms": 1e3, "us": 1e6}
-    if unit not in factors:
-        raise rounds.MeasureError(f"wall = true needs a unit of time (s, ms, us), not {unit!r}.")
-    return wall_s * factors[unit]
 
 
 def _teller(begin: float) -> Callable[[str], None]:

@@ -6,6 +6,7 @@ program  = C program bench/mpi/<program>.c, built with harness.c for every libra
 cores    = how many cores the jobs share (default 2)
 rivals   = false: only ours can do it, no rival is measured (default true)
 launcher = further arguments of our mpiexec (default none)
+rounds   = so many rounds suffice, for figures that hardly vary (default: those of the protocol)
 
 [[metric]]         one or more figures, each printed by the program for every case
 name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
@@ -14,22 +15,35 @@ judged   = "speedup" over the best rival (default), or "value": ours by itself, 
            ratio says nothing
 note     = one line that explains the figure (default none)
 [metric.limits]    "case" = { required = R, aim = A, against = LIBRARY }, or a list of them. R and A
-           are speed-ups (against the best rival unless `against` names a library), or values
+           are speed-ups (against the best rival unless `against` names a library), or values;
+           at_most = true: the speed-up may be R at most (what a variant may cost); rounds = N:
+           judged after so many rounds at least. The case "geometric mean" is the mean of the
+           speed-ups of all cases over the best rival of each
 
 [[job]]            one or more; a round runs all of them with every library
 ranks    = number of ranks
 pin      = true: each rank on a core of its own, checked by the program; false: not bound
 cases    = names of cases, as the program calls them
+called   = what the program calls these cases, one by one (default: the same)
+program  = C program of this job (default: the bench's)
 arguments = further arguments of the program (default none)
 environment = { NAME = "value" } for the program (default none)
+cma      = false: every library runs with its setting that refuses process_vm_readv (default true)
 rivals   = false: no rival runs this job (default true)
 wall     = true: the driver itself times the whole job and takes that, in the first metric's unit,
-           as the only sample of the only case (for start-up times; default false)
+           as a sample of the only case (for start-up times; default false); repeated while the
+           time for samples lasts
+count    = true: instructions a repetition, counted by callgrind (callgrind.py; default false)
+without  = { LIBRARY = "why it cannot run this job" } (default none)
+
+[[difference]]     a case that nobody runs: what one case is more than another, in every metric
+case     = its name; of, minus = the two cases
 
 [[variant]]        ours with settings other than the defaults, measured beside it, never a rival
 label    = its name in tables and limits
 environment = { HEADWAY_NAME = "value" } (default none)
 launcher = arguments of mpiexec in the place of the bench's (default: the bench's)
+program, arguments = in the place of the job's (default: the job's)
 cases    = the cases it runs
 
 [calibration]      fixed work, chosen once before the rounds and the same for all (calibration.py)
@@ -44,6 +58,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+GEOMETRIC_MEAN = "geometric mean"
+
 
 class DescriptionError(Exception):
     """A description that cannot be used; the text names the file and what to change."""
@@ -52,11 +68,14 @@ class DescriptionError(Exception):
 @dataclass(frozen=True)
 class Limit:
     """What is required of a figure, and what we aim for (None: no aim): a speed-up over `against`
-    (None: the best rival), or a value of ours; the metric says which."""
+    (None: the best rival), or a value of ours; the metric says which. rounds: how many it takes
+    at least to judge it."""
 
     required: float
     aim: float | None = None
     against: str | None = None
+    at_most: bool = False
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,16 +101,36 @@ class Job:
     wall: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     has_rivals: bool = True
+    called: tuple[str, ...] = ()
+    program: str | None = None
+    has_cma: bool = True
+    is_counted: bool = False
+    without: Mapping[str, str] = field(default_factory=dict)
+
+    def name_in_program(self, case: str) -> str:
+        """What the program calls one of the cases."""
+        return self.called[self.cases.index(case)] if self.called else case
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the case `of` is more than the case `minus`."""
+
+    case: str
+    of: str
+    minus: str
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Ours with settings other than the defaults."""
+    """Ours with settings other than the defaults, or another program beside it."""
 
     label: str
     environment: Mapping[str, str]
     cases: tuple[str, ...]
     launcher: tuple[str, ...] = ()
+    program: str | None = None
+    arguments: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,11 +147,21 @@ class Description:
     work_of_fastest: float | None = None
     has_rivals: bool = True
     launcher: tuple[str, ...] = ()
+    rounds: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def programs(self) -> set[str]:
+        """All C programs of the bench."""
+        named = [job.program for job in self.jobs]
+        named += [variant.program for variant in self.variants]
+        return {name or self.program for name in named}
 
     @property
     def cases(self) -> tuple[str, ...]:
         """All cases in the order of the table."""
-        return tuple(case for job in self.jobs for case in job.cases)
+        run = (case for job in self.jobs for case in job.cases)
+        return (*run, *(difference.case for difference in self.differences))
 
     @property
     def own_cases(self) -> tuple[str, ...]:
@@ -139,6 +188,11 @@ def parse(name: str, text: str) -> Description:
             ),
             launcher=launcher,
             has_rivals=bool(table.get("rivals", True)),
+            differences=tuple(
+                Difference(entry["case"], entry["of"], entry["minus"])
+                for entry in table.get("difference", ())
+            ),
+            rounds=None if "rounds" not in table else int(table["rounds"]),
             work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
         )
     except tomllib.TOMLDecodeError as error:
@@ -180,14 +234,22 @@ def _parse_metric(entry: dict[str, Any]) -> Metric:
 def _parse_limits(value: dict[str, Any] | list[dict[str, Any]]) -> tuple[Limit, ...]:
     entries = value if isinstance(value, list) else [value]
     return tuple(
-        Limit(float(entry["required"]), _optional_float(entry.get("aim")), entry.get("against"))
+        Limit(float(entry["required"]), _optional_float(entry.get("aim")), entry.get("against"),
+              bool(entry.get("at_most", False)), int(entry.get("rounds", 0)))
         for entry in entries
     )
 
 
 def _parse_variant(entry: dict[str, Any], launcher: tuple[str, ...]) -> Variant:
-    return Variant(entry["label"], _parse_environment(entry), tuple(entry["cases"]),
-                   tuple(entry.get("launcher", launcher)))
+    arguments = entry.get("arguments")
+    return Variant(
+        label=entry["label"],
+        environment=_parse_environment(entry),
+        cases=tuple(entry["cases"]),
+        launcher=tuple(entry.get("launcher", launcher)),
+        program=entry.get("program"),
+        arguments=None if arguments is None else tuple(arguments),
+    )
 
 
 def _parse_environment(entry: dict[str, Any]) -> dict[str, str]:
@@ -203,6 +265,11 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         wall=bool(entry.get("wall", False)),
         environment=_parse_environment(entry),
         has_rivals=bool(entry.get("rivals", True)),
+        called=tuple(entry.get("called", ())),
+        program=entry.get("program"),
+        has_cma=bool(entry.get("cma", True)),
+        is_counted=bool(entry.get("count", False)),
+        without=dict(entry.get("without", {})),
     )
 
 
@@ -225,21 +292,38 @@ def _check(where: str, description: Description) -> None:
                 f"{where}: variant {variant.label!r} wants {unknown[0]!r}, which no job has as a "
                 "case."
             )
+    for difference in description.differences:
+        for case in (difference.of, difference.minus):
+            if not any(case in job.cases for job in description.jobs):
+                raise DescriptionError(
+                    f"{where}: the difference {difference.case!r} is between cases of jobs, and "
+                    f"{case!r} is none."
+                )
     for job in description.jobs:
-        if job.pin and job.ranks > description.cores:
-            raise DescriptionError(
-                f"{where}: {job.ranks} ranks cannot be pinned on {description.cores} cores; "
-                "set pin = false or raise cores."
-            )
-        if job.wall and len(job.cases) != 1:
-            raise DescriptionError(f"{where}: a job with wall = true needs exactly one case.")
+        _check_job(where, description, job)
+
+
+def _check_job(where: str, description: Description, job: Job) -> None:
+    if job.pin and job.ranks > description.cores:
+        raise DescriptionError(
+            f"{where}: {job.ranks} ranks cannot be pinned on {description.cores} cores; "
+            "set pin = false or raise cores."
+        )
+    if (job.wall or job.is_counted) and len(job.cases) != 1:
+        raise DescriptionError(
+            f"{where}: a job with wall = true or count = true needs exactly one case."
+        )
+    if job.called and len(job.called) != len(job.cases):
+        raise DescriptionError(f"{where}: 'called' needs as many names as 'cases'.")
 
 
 def _check_limits(where: str, description: Description, metric: Metric) -> None:
     labels = [variant.label for variant in description.variants]
     for case, limits in metric.limits.items():
-        if case not in description.cases:
+        if case not in (*description.cases, GEOMETRIC_MEAN):
             raise DescriptionError(f"{where}: limit for {case!r}, which no job has as a case.")
+        if case == GEOMETRIC_MEAN and metric.is_value:
+            raise DescriptionError(f"{where}: a {case} needs a metric judged by its speed-up.")
         for limit in limits:
             if limit.against is not None and (metric.is_value or limit.against not in labels):
                 raise DescriptionError(

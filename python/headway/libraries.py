@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headway import rivals
+from headway.description import Variant
 
 OURS = "headway"
 
@@ -43,7 +44,8 @@ class Library:
     label: name in tables and JSON. launcher: mpiexec without the number of ranks. pin / unpin:
     arguments that bind each rank to a core of its own or to none; `{cores}` becomes `0,1`.
     environment: settings, `{cores}` replaced too. own_compiler: mpicc where the library needs a
-    binary of its own, else None (the MPI ABI). settings: one line for the reader.
+    binary of its own, else None (the MPI ABI). settings: one line for the reader. without_cma:
+    settings under which it copies through shared memory instead of process_vm_readv.
     """
 
     label: str
@@ -54,6 +56,7 @@ class Library:
     environment: Mapping[str, str] = field(default_factory=dict)
     pin_environment: Mapping[str, str] = field(default_factory=dict)
     own_compiler: Path | None = None
+    without_cma: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, ranks: int, cores: Sequence[int], pin: bool) -> list[str]:
         """The launcher's command line up to the program; `cores` are those to bind to."""
@@ -61,7 +64,9 @@ class Library:
         binding = [part.replace("{cores}", listed) for part in (self.pin if pin else self.unpin)]
         return [*self.launcher, "-n", str(ranks), *binding]
 
-    def job_environment(self, ranks: int, cores: Sequence[int], pin: bool) -> dict[str, str]:
+    def job_environment(
+        self, ranks: int, cores: Sequence[int], pin: bool, has_cma: bool = True
+    ) -> dict[str, str]:
         """The user's environment without settings of any MPI, with those of this library."""
         clean = {
             name: value
@@ -70,6 +75,7 @@ class Library:
         }
         listed = ",".join(str(core) for core in cores[:ranks])
         settings = {**self.environment, **(self.pin_environment if pin else {})}
+        settings |= {} if has_cma else self.without_cma
         return clean | {name: value.replace("{cores}", listed) for name, value in settings.items()}
 
 
@@ -83,17 +89,29 @@ def ours(stage: Path, arguments: Sequence[str] = ()) -> Library:
         pin=("--bind-to", "core"),
         unpin=unpin,
         settings=" ".join(arguments) or "defaults",
+        without_cma={"HEADWAY_CMA": "off"},
     )
 
 
-def variant(library: Library, label: str, environment: Mapping[str, str]) -> Library:
-    """`library` with further settings, under a name of its own."""
-    settings = " ".join(f"{name}={value}" for name, value in environment.items())
+def settings_line(library: Library, shows_cma: bool) -> str:
+    """The settings for the reader; with those of jobs without CMA where there are such jobs."""
+    if not shows_cma:
+        return library.settings
+    refused = " ".join(f"{name}={value}" for name, value in library.without_cma.items())
+    return f"{library.settings}; where CMA is refused: {refused}"
+
+
+def variant(library: Library, changes: Variant) -> Library:
+    """`library` as a variant of a bench has it, under a name of its own."""
+    parts = [f"{name}={value}" for name, value in changes.environment.items()]
+    if changes.program is not None:
+        parts.append(f"bench/mpi/{changes.program}.c")
+    parts += changes.arguments or ()
     return replace(
         library,
-        label=label,
-        settings=f"{settings}, else as {library.label}" if settings else library.settings,
-        environment={**library.environment, **environment},
+        label=changes.label,
+        settings=f"{' '.join(parts)}, else as {library.label}" if parts else library.settings,
+        environment={**library.environment, **changes.environment},
     )
 
 
@@ -106,6 +124,7 @@ def mpich(path: Path) -> Library:
         unpin=("-bind-to", "none"),
         settings="defaults; pinned by -bind-to user:CORES",
         environment={"LD_LIBRARY_PATH": str(path / "lib")},
+        without_cma={"MPIR_CVAR_CH4_CMA_ENABLE": "0"},
     )
 
 
@@ -124,6 +143,7 @@ def intel(path: Path) -> Library:
             "I_MPI_PIN": "0",
         },
         pin_environment={"I_MPI_PIN": "1", "I_MPI_PIN_PROCESSOR_LIST": "{cores}"},
+        without_cma={"I_MPI_SHM_CMA": "0"},
     )
 
 
@@ -140,6 +160,7 @@ def openmpi(path: Path) -> Library:
         unpin=("--oversubscribe", "--bind-to", "none"),
         settings="--mca pml ob1 --mca btl self,sm; pinned by --map-by pe-list=CORES:ordered",
         own_compiler=path / "bin" / "mpicc",
+        without_cma={"OMPI_MCA_smsc": "^cma"},
     )
 
 

@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bench prints: the tables for people and the JSON lines for tools.
 
-JSON lines: first {bench, title, machine, cores, quick, rounds, voids, settings}, with {work} where
-work was calibrated; then for every metric, case and library {bench, case, library, metric, unit,
-samples, min, median, lower, upper, raw} where samples are the figures of the rounds and raw all
-samples of all rounds, or {..., skipped}; then for every case with a rival, and for every other
-library that a limit names, {bench, case, library: "headway", metric: "speedup", of: the metric,
-unit: "ratio", rival, samples, min, median, lower, upper, required, aim, verdict}. Where a metric is
-judged by its value, required, aim and verdict stand in the line of ours. lower and upper are the
-quartiles.
+JSON lines: first {bench, title, machine, cores, quick, command, rounds, voids, settings, variants,
+metrics}, with {work} where work was calibrated, a metric being {name, unit, better, judged, note};
+then for every metric, case and library {bench, case, library, metric, unit, samples, min, median,
+lower, upper, raw} where samples are the figures of the rounds and raw all samples of all rounds, or
+{..., skipped}; then for every case with a rival, for every other library that a limit names, and
+for the geometric mean where it has a limit, {bench, case, library: "headway", metric: "speedup",
+of: the metric, unit: "ratio", rival, samples, min, median, lower, upper, required, sign, aim,
+verdict}. Where a metric is judged by its value, required, sign, aim and verdict stand in the line
+of ours. lower and upper are the quartiles; sign is ">=" or "<=".
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headway import figures, rounds
-from headway.description import Description, Limit, Metric
+from headway.description import GEOMETRIC_MEAN, Description, Limit, Metric
 
+# What bench/mpi/harness.c takes at least where a sample does not take longer than its time allows.
+SAMPLES_FEW = 11
 SPEEDUP_HEADING = ["speed-up (quartiles)", "against", "required"]
 
 
@@ -44,15 +47,16 @@ def machine() -> dict[str, Any]:
     }
 
 
-def json_lines(
+def entries(
     description: Description,
     plan: rounds.Plan,
     findings: rounds.Findings,
     settings: Mapping[str, str],
     about: Mapping[str, Any],
-) -> list[str]:
-    """All results as JSON lines; see the head of this file. `about` goes into the first line."""
-    entries: list[dict[str, Any]] = [
+) -> list[dict[str, Any]]:
+    """All results as JSON lines say them; see the head of this file. `about` goes into the first
+    one."""
+    found: list[dict[str, Any]] = [
         {
             "bench": description.name,
             "title": description.title,
@@ -60,19 +64,39 @@ def json_lines(
             "rounds": findings.rounds,
             "voids": findings.voids,
             "settings": dict(settings),
+            "variants": list(plan.variants),
+            "metrics": [_metric_fields(metric) for metric in plan.metrics],
         }
     ]
     for metric in plan.metrics:
-        for case in plan.cases:
-            for library in plan.libraries:
-                entry = _figures_entry(plan, findings, metric, case, library)
-                if entry is not None:
-                    entries.append({"bench": description.name, **entry})
-            for limit in _compared(metric, case):
-                speedup = _speedup_entry(plan, findings, metric, case, limit)
-                if speedup is not None:
-                    entries.append({"bench": description.name, **speedup})
-    return [json.dumps(entry) for entry in entries]
+        lines = [
+            entry
+            for case in plan.cases
+            for entry in _case_entries(plan, findings, metric, case)
+        ]
+        for limit in metric.limits.get(GEOMETRIC_MEAN, ()):
+            lines.append(_speedup_entry(plan, findings, metric, GEOMETRIC_MEAN, limit))
+        found += [{"bench": description.name, **line} for line in lines if line is not None]
+    return found
+
+
+def _metric_fields(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "unit": metric.unit,
+        "better": "lower" if metric.lower_is_better else "higher",
+        "judged": "value" if metric.is_value else "speedup",
+        "note": metric.note,
+    }
+
+
+def _case_entries(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str
+) -> list[dict[str, Any] | None]:
+    return [
+        *(_figures_entry(plan, findings, metric, case, name) for name in plan.libraries),
+        *(_speedup_entry(plan, findings, metric, case, limit) for limit in _compared(metric, case)),
+    ]
 
 
 def _compared(metric: Metric, case: str) -> list[Limit | None]:
@@ -119,19 +143,32 @@ def _speedup_entry(
         "metric": "speedup",
         "of": metric.name,
         "unit": "ratio",
-        "rival": against or rounds.strongest_rival(plan, findings, metric, case),
+        "rival": against or _rival_name(plan, findings, metric, case),
         **_spread_fields(values),
         **_limit_fields(plan, findings, metric, case, limit),
     }
+
+
+def _rival_name(
+    plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str
+) -> str | None:
+    if case == GEOMETRIC_MEAN:
+        return "best of each case"
+    return rounds.strongest_rival(plan, findings, metric, case)
 
 
 def _limit_fields(
     plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit | None
 ) -> dict[str, Any]:
     if limit is None:
-        return {"required": None, "aim": None, "verdict": None}
+        return {"required": None, "sign": None, "aim": None, "verdict": None}
     verdict = rounds.verdict(plan, findings, metric, case, limit)
-    return {"required": limit.required, "aim": limit.aim, "verdict": verdict.value}
+    return {"required": limit.required, "sign": _sign(metric, limit), "aim": limit.aim,
+            "verdict": verdict.value}
+
+
+def _sign(metric: Metric, limit: Limit) -> str:
+    return "<=" if rounds.is_at_most(metric, limit) else ">="
 
 
 def _spread_fields(values: Sequence[float]) -> dict[str, Any]:
@@ -194,7 +231,12 @@ def _metric_lines(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) 
     rows = [heading]
     for case in plan.cases:
         rows += _case_rows(plan, findings, metric, case)
-    return [*lines, "", *_aligned(rows), *_winners(plan, findings, metric)]
+    if plan.ours is not None:
+        for limit in metric.limits.get(GEOMETRIC_MEAN, ()):
+            cells = _speedup_cells(plan, findings, metric, GEOMETRIC_MEAN, limit)
+            rows.append([GEOMETRIC_MEAN, *[""] * len(plan.libraries), *cells])
+    return [*lines, "", *_aligned(rows), *_winners(plan, findings, metric),
+            *_thin(plan, findings, metric)]
 
 
 def _case_rows(
@@ -221,8 +263,8 @@ def _work_lines(work: Mapping[str, Mapping[str, Any]]) -> list[str]:
         return []
     lines = ["work, the same for all libraries:"]
     lines += [
-        f"  {case:<16} {_number(entry['work_us'])} us; the fastest transfer took "
-        f"{_number(entry['transfer_us'])} us ({entry['fastest']})"
+        f"  {case:<16} {short_number(entry['work_us'])} us; the fastest transfer took "
+        f"{short_number(entry['transfer_us'])} us ({entry['fastest']})"
         for case, entry in work.items()
     ]
     return lines
@@ -239,6 +281,25 @@ def _winners(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> li
             counts[best] += 1
     ranking = sorted(counts.items(), key=lambda item: -item[1])
     return ["", "best: " + ", ".join(f"{name} in {count}" for name, count in ranking)]
+
+
+def _thin(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> list[str]:
+    """Names the libraries that were too slow in a case for as many samples as the others have."""
+    lines = []
+    for case in plan.cases:
+        counts = {name: samples_a_round(findings.raw(name, metric, case))
+                  for name in plan.libraries if findings.raw(name, metric, case)}
+        usual = max(counts.values(), default=0)
+        few = [f"{name} {count}" for name, count in counts.items()
+               if count < SAMPLES_FEW <= usual]
+        if few:
+            lines.append(f"samples a round, {case}: {', '.join(few)}; else {usual} at most")
+    return lines
+
+
+def samples_a_round(raw: Mapping[int, Sequence[float]]) -> int:
+    """How many samples a library has taken in a round of a case, in the median."""
+    return int(statistics.median(len(values) for values in raw.values()))
 
 
 def _best(
@@ -262,10 +323,10 @@ def _figure_cells(
             continue
         found = figures.spread(values)
         mark = "*" if name == best else " "
-        around = f"{_number(found.least)}, {found.relative:.0%}"
+        around = f"{short_number(found.least)}, {found.relative:.0%}"
         if metric.is_value:
-            around = f"{_number(found.lower)} .. {_number(found.upper)}"
-        cells.append(f"{mark}{_number(found.median)} ({around})")
+            around = f"{short_number(found.lower)} .. {short_number(found.upper)}"
+        cells.append(f"{mark}{short_number(found.median)} ({around})")
     return cells
 
 
@@ -277,7 +338,7 @@ def _speedup_cells(
     if not values:
         return ["-", "-", "-"]
     found = figures.spread(values)
-    rival = against or rounds.strongest_rival(plan, findings, metric, case) or "-"
+    rival = against or _rival_name(plan, findings, metric, case) or "-"
     speedup = f"{found.median:.2f} ({found.lower:.2f} .. {found.upper:.2f})"
     required = _required_cell(plan, findings, metric, case, limit) if limit else "-"
     return [speedup, rival, required]
@@ -286,14 +347,13 @@ def _speedup_cells(
 def _required_cell(
     plan: rounds.Plan, findings: rounds.Findings, metric: Metric, case: str, limit: Limit
 ) -> str:
-    sign = "<=" if metric.is_value and metric.lower_is_better else ">="
     verdict = rounds.verdict(plan, findings, metric, case, limit)
-    return f"{sign} {limit.required:g} {verdict.value}"
+    return f"{_sign(metric, limit)} {limit.required:g} {verdict.value}"
 
 
-def _number(value: float) -> str:
-    """Three significant digits without an exponent for the sizes that occur."""
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+def short_number(value: float) -> str:
+    """Three significant digits, or all before the point, without an exponent."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:

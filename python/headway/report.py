@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`headway report TRACE [-o PAGE]`: turns a trace into one HTML page that needs nothing else.
+"""`headway report FILE ... [-o PAGE]`: one HTML page that needs nothing else.
 
-TRACE is what a program wrote that ran with HEADWAY_TRACE=TRACE. Exit code: 0 the page is written,
-2 it is not.
+FILE is the trace of a program that ran with HEADWAY_TRACE=FILE: the page is its timeline. Or it is
+what `headway bench NAME --json FILE` wrote, also several of them: the page shows the figures beside
+those of rivals. Exit code: 0 the page is written, 2 it is not.
 """
 
 from __future__ import annotations
@@ -12,60 +13,89 @@ import html
 import json
 import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headway import timeline, trace
+from headway import charts, timeline, trace
 
 PAGE = Path(__file__).resolve().parent / "page"
+# By format of the data: template, styles, scripts. Parts share one scope, in this order.
+PARTS = {
+    timeline.FORMAT: ("page.html", ("page.css",), ("dom.js", "model.js", "draw.js", "page.js")),
+    charts.FORMAT: ("charts.html", ("page.css", "charts.css"), ("dom.js", "charts.js")),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command line of `headway report`."""
-    parser.add_argument("trace", type=Path, help="file that HEADWAY_TRACE named")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE",
+                        help="a file that HEADWAY_TRACE named, or files of 'headway bench --json'")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE",
-                        help="the page (default: beside TRACE, ending in .html)")
-    parser.add_argument("--title", help="title of the page (default: name of TRACE)")
+                        help="the page (default: beside the first FILE, ending in .html)")
+    parser.add_argument("--title", help="title of the page (default: name of FILE)")
 
 
 def main(options: argparse.Namespace) -> int:
     """Runs what the command line says; messages for the user go to standard error."""
-    output = options.output or options.trace.with_suffix(".html")
-    if output == options.trace:
-        print("headway report: the page would replace the trace; name it with -o.",
+    first = options.files[0]
+    output = options.output or first.with_suffix(".html")
+    if output in options.files:
+        print(f"headway report: the page would replace {output}; name it with -o.",
               file=sys.stderr)
         return 2
     try:
-        found = trace.read(options.trace)
-        data = timeline.page_data(found, options.title or options.trace.name)
-        output.write_text(render(data), encoding="utf-8")
-    except trace.TraceError as error:
+        data, told = _read(options.files, options.title)
+    except (trace.TraceError, charts.ChartsError) as error:
         print(f"headway report: {error}", file=sys.stderr)
         return 2
+    try:
+        output.write_text(render(data), encoding="utf-8")
     except OSError as error:
         print(f"headway report: the page cannot be written ({error}); give -o a file that can.",
               file=sys.stderr)
         return 2
-    calls = sum(row["calls"] for row in data["summary"])
-    print(f"headway report: {output}: {data['ranks']} ranks, {calls} calls, "
-          f"{len(found.messages)} messages, {found.duration / 1e6:.3f} ms")
-    for note in data["notes"]:
+    print(f"headway report: {output}: {told}")
+    for note in data.get("notes", ()):
         print(f"headway report: {note}")
     return 0
 
 
+def _read(files: Sequence[Path], title: str | None) -> tuple[dict[str, Any], str]:
+    """The data of the page and a sentence about it."""
+    try:
+        kinds = {charts.is_results(path) for path in files}
+        if kinds == {True}:
+            data = charts.page_data(charts.read(files), title or "What was measured")
+            verdicts = Counter(claim["verdict"] for claim in data["claims"])
+            counts = ", ".join(f"{verdicts[word]} {word}" for word in ("holds", "missed", "open"))
+            return data, f"{len(data['benches'])} benches; limits: {counts}"
+    except OSError as error:
+        if len(files) > 1:
+            raise charts.ChartsError(f"{error}; name files that can be read.") from error
+    if len(files) > 1:
+        raise charts.ChartsError("several files make one page only if all of them are of "
+                                 "'headway bench --json'; give a trace alone.")
+    found = trace.read(files[0])
+    data = timeline.page_data(found, title or files[0].name)
+    calls = sum(row["calls"] for row in data["summary"])
+    return data, (f"{data['ranks']} ranks, {calls} calls, {len(found.messages)} messages, "
+                  f"{found.duration / 1e6:.3f} ms")
+
+
 def render(data: dict[str, Any]) -> str:
-    """The whole page."""
+    """The whole page, of the kind that the format of the data asks for."""
+    template, styles, scripts = PARTS[data["format"]]
     # Within a script element only its end tag (and comments) matter to the HTML parser.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    parts = {"title": html.escape(data["title"]), "style": _part("page.css"),
-             "script": _script(), "data": text}
-    return re.sub("@(" + "|".join(parts) + ")@", lambda match: parts[match[1]], _part("page.html"))
+    parts = {"title": html.escape(data["title"]), "style": _joined(styles),
+             "script": _joined(scripts), "data": text}
+    return re.sub("@(" + "|".join(parts) + ")@", lambda match: parts[match[1]], _part(template))
 
 
-def _script() -> str:
-    """The parts share one scope and are read in this order."""
-    return "\n".join(_part(name) for name in ("model.js", "draw.js", "page.js"))
+def _joined(names: Sequence[str]) -> str:
+    return "\n".join(_part(name) for name in names)
 
 
 def _part(name: str) -> str:

@@ -9,16 +9,19 @@ whose limit lies inside the quartiles get more rounds, up to a maximum.
 
 from __future__ import annotations
 
+import math
 import statistics
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway import figures
-from headway.description import Limit, Metric
+from headway.description import GEOMETRIC_MEAN, Limit, Metric
 from headway.jobs import JobError, JobResult
 
 # A measurement that loses so many rounds in a row will not get better by itself.
 VOIDS_IN_A_ROW_MAX = 3
+ROUNDS_LEAST = 2
 
 RunLibrary = Callable[[str, Sequence[str]], JobResult]
 
@@ -30,7 +33,8 @@ class MeasureError(Exception):
 @dataclass(frozen=True)
 class Plan:
     """Which libraries, cases and metrics, and how many rounds. variants: which of the libraries
-    are ours with other settings, and the cases that they run. own_cases: no rival runs them."""
+    are ours with other settings, and the cases that they run. own_cases: no rival runs them.
+    limit_s: fewer rounds, but ROUNDS_LEAST, where all would take longer."""
 
     libraries: tuple[str, ...]
     ours: str | None
@@ -40,6 +44,7 @@ class Plan:
     rounds_max: int
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_cases: tuple[str, ...] = ()
+    limit_s: float | None = None
 
     def cases_of(self, library: str, cases: Sequence[str]) -> list[str]:
         """Those of `cases` that this library runs."""
@@ -97,13 +102,34 @@ def case_speedups(
     plan: Plan, findings: Findings, metric: Metric, case: str, against: str | None = None
 ) -> list[float]:
     """Speed-ups of ours, one a round, over `against` (None: the strongest rival); empty without
-    either."""
+    either. The case GEOMETRIC_MEAN is that of all cases over the strongest rival of each."""
+    if case == GEOMETRIC_MEAN:
+        return _mean_speedups(plan, findings, metric)
+    return list(_speedups(plan, findings, metric, case, against).values())
+
+
+def _speedups(
+    plan: Plan, findings: Findings, metric: Metric, case: str, against: str | None
+) -> dict[int, float]:
     rival = against or strongest_rival(plan, findings, metric, case)
     if plan.ours is None or rival not in plan.libraries:
-        return []
+        return {}
     ours = findings.series(plan.ours, metric, case)
     theirs = findings.series(rival, metric, case)
-    return list(figures.speedups(ours, theirs, metric.lower_is_better).values())
+    return figures.speedups(ours, theirs, metric.lower_is_better)
+
+
+def _mean_speedups(plan: Plan, findings: Findings, metric: Metric) -> list[float]:
+    """Of the rounds that have all cases; a case without a rival does not count."""
+    by_case = [_speedups(plan, findings, metric, case, None) for case in plan.cases]
+    by_case = [speedups for speedups in by_case if speedups]
+    if not by_case:
+        return []
+    common = set.intersection(*(set(speedups) for speedups in by_case))
+    return [
+        math.exp(statistics.fmean(math.log(speedups[number]) for speedups in by_case))
+        for number in sorted(common)
+    ]
 
 
 def judged(
@@ -115,13 +141,20 @@ def judged(
     return [] if plan.ours is None else list(findings.series(plan.ours, metric, case).values())
 
 
+def is_at_most(metric: Metric, limit: Limit) -> bool:
+    """Whether what is judged may be `required` at most, or must be that at least."""
+    return limit.at_most or (metric.is_value and metric.lower_is_better)
+
+
 def verdict(
     plan: Plan, findings: Findings, metric: Metric, case: str, limit: Limit
 ) -> figures.Verdict:
     """Whether a limit holds; a plan without extra rounds (--quick) may leave it open."""
     is_last = plan.rounds_max > plan.rounds and findings.rounds >= plan.rounds_max
     values = judged(plan, findings, metric, case, limit)
-    at_most = metric.is_value and metric.lower_is_better
+    if findings.rounds < min(limit.rounds, plan.rounds_max):
+        return figures.Verdict.OPEN
+    at_most = is_at_most(metric, limit)
     return figures.judge(values, limit.required, is_last, at_most)
 
 
@@ -133,21 +166,31 @@ def undecided(plan: Plan, findings: Findings) -> list[str]:
         if judged(plan, findings, metric, case, limit)
         and verdict(plan, findings, metric, case, limit) is figures.Verdict.OPEN
     }
+    if GEOMETRIC_MEAN in unclear:
+        return list(plan.cases)
     return [case for case in plan.cases if case in unclear]
 
 
-def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) -> Findings:
+def measure(
+    plan: Plan,
+    run_library: RunLibrary,
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> Findings:
     """Runs the rounds. `run_library(library, cases)` runs one library's jobs of a round; `tell`
-    gets a line of progress. Raises MeasureError after VOIDS_IN_A_ROW_MAX void rounds in a row."""
+    gets a line of progress; `clock` tells seconds. Raises MeasureError after VOIDS_IN_A_ROW_MAX
+    void rounds in a row."""
     findings = Findings(
         samples={name: {} for name in plan.libraries},
         skipped={name: {} for name in plan.libraries},
     )
     attempt = 0
     voids_in_a_row = 0
+    lengths_s: list[float] = []
     cases = list(plan.cases)
     while cases:
         results: dict[str, JobResult] = {}
+        begin_s = clock()
         void = _run_round(plan, attempt, cases, run_library, results)
         attempt += 1
         if void is not None:
@@ -159,10 +202,22 @@ def measure(plan: Plan, run_library: RunLibrary, tell: Callable[[str], None]) ->
             continue
         voids_in_a_row = 0
         _take(findings, results)
+        lengths_s.append(clock() - begin_s)
         if findings.rounds >= plan.rounds:
             cases = undecided(plan, findings) if findings.rounds < plan.rounds_max else []
         tell(_progress(plan, findings, cases))
+        if cases and _is_time_up(plan, lengths_s):
+            tell(f"ended after {findings.rounds} rounds: more take longer than {plan.limit_s:g} s")
+            break
     return findings
+
+
+def _is_time_up(plan: Plan, lengths_s: Sequence[float]) -> bool:
+    """Whether one more round of usual length would be too much. A round in which the machine did
+    something else does not count with its whole length."""
+    if plan.limit_s is None or len(lengths_s) < ROUNDS_LEAST:
+        return False
+    return (len(lengths_s) + 1) * statistics.median(lengths_s) > plan.limit_s
 
 
 def _run_round(

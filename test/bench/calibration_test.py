@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headway import bench, calibration, jobs, rounds
+from headway import calibration, jobs, rounds, runner
 from headway.description import Description, Job, Metric
 from headway.jobs import JobError, JobResult
 
@@ -63,7 +63,7 @@ class ChooseTest(unittest.TestCase):
         self.assertEqual(calibration.option(chosen), ["--work", "x 1=2000;y=4000"])
 
 
-class RecordingRunner(bench.Runner):
+class RecordingRunner(runner.Runner):
     """Answers with what a table says instead of running jobs."""
 
     answers: dict[str, JobResult]

@@ -6,12 +6,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from headway import description, jobs, libraries, rivals  # noqa: E402
+from headway import callgrind, description, jobs, libraries, rivals, runner  # noqa: E402
 
 END = '{"type": "end"}\n'
 
@@ -111,10 +113,28 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual((pinned["I_MPI_PIN"], pinned["I_MPI_PIN_PROCESSOR_LIST"]), ("1", "4,6"))
         self.assertEqual(intel.job_environment(2, [4, 6], False)["I_MPI_PIN"], "0")
 
+    def test_refused_cma_is_a_setting_of_each_library(self) -> None:
+        made = [libraries.ours(Path("/stage")),
+                *(maker(Path("/r")) for maker in libraries.MAKERS.values())]
+        for library in made:
+            plain = library.job_environment(2, [0, 1], True)
+            refused = library.job_environment(2, [0, 1], True, has_cma=False)
+            self.assertEqual(refused, plain | dict(library.without_cma))
+            self.assertNotEqual(refused, plain, library.label)
+            (name, value), = library.without_cma.items()
+            self.assertIn(f"{name}={value}", libraries.settings_line(library, True))
+            self.assertNotIn(name, libraries.settings_line(library, False))
+
+    def test_variant_may_be_another_program(self) -> None:
+        ours = libraries.ours(Path("/stage"))
+        other = libraries.variant(ours, description.Variant("p", {}, ("a",), program="readv"))
+        self.assertEqual(other.settings, "bench/mpi/readv.c, else as headway")
 
     def test_variant_has_its_settings_and_says_so(self) -> None:
         ours = libraries.ours(Path("/stage"))
-        other = libraries.variant(ours, "headway-none", {"HEADWAY_PROGRESS": "none"})
+        other = libraries.variant(
+            ours, description.Variant("headway-none", {"HEADWAY_PROGRESS": "none"}, ("a",))
+        )
         self.assertEqual(other.job_environment(2, [0, 1], True)["HEADWAY_PROGRESS"], "none")
         self.assertNotIn("HEADWAY_PROGRESS", ours.job_environment(2, [0, 1], True))
         self.assertEqual(other.command(2, [0, 1], True), ours.command(2, [0, 1], True))
@@ -138,7 +158,10 @@ class DescriptionTest(unittest.TestCase):
         self.assertIn("latency", names)
         for name in names:
             found = description.load(ROOT / "bench", name)
-            self.assertTrue((ROOT / "bench" / "mpi" / f"{found.program}.c").is_file(), name)
+            for program in found.programs:
+                self.assertTrue((ROOT / "bench" / "mpi" / f"{program}.c").is_file(), name)
+            for job in found.jobs:
+                self.assertLessEqual(set(job.without), set(rivals.RIVALS), name)
 
     def test_mistakes_are_named(self) -> None:
         against_v = 'judged = "value"\n[metric.limits]\n"a" = { required = 1.0, against = "v" }\n'
@@ -155,6 +178,11 @@ class DescriptionTest(unittest.TestCase):
             self.GOOD.replace("title", "titel"): "title",
             self.HEAD + self.JOB + "wall = true\n" + self.METRIC: "exactly one case",
             "= 3": "bench/x.toml",
+            self.HEAD + self.JOB + "count = true\n" + self.METRIC: "exactly one case",
+            self.HEAD + self.JOB + 'called = ["c"]\n' + self.METRIC: "as many names",
+            self.GOOD + '[[difference]]\ncase = "d"\nof = "a"\nminus = "c"\n': "'c' is none",
+            self.GOOD + 'judged = "value"\n[metric.limits]\n"geometric mean" = { required = 1 }\n':
+                "judged by its speed-up",
         }
         for text, message in cases.items():
             with self.assertRaisesRegex(description.DescriptionError, message):
@@ -190,6 +218,40 @@ class DescriptionTest(unittest.TestCase):
         self.assertEqual(ours.command(4, [0, 1], False),
                          ["/stage/bin/mpiexec", "--ranks", "ult", "-n", "4"])
 
+    def test_jobs_with_settings_of_their_own(self) -> None:
+        keys = 'called = ["p", "q"]\nprogram = "r"\ncma = false\nwithout = { mpich = "no" }\n'
+        variant = self.VARIANT + 'program = "s"\narguments = ["--t"]\n'
+        text = "rounds = 2\n" + self.HEAD + self.JOB + keys + self.METRIC + variant
+        found = description.parse("x", text + '[[difference]]\ncase = "d"\nof = "a"\nminus = "b"\n')
+        (job,) = found.jobs
+        self.assertEqual((job.name_in_program("b"), job.has_cma, job.without),
+                         ("q", False, {"mpich": "no"}))
+        self.assertEqual((found.rounds, found.programs), (2, {"r", "s"}))
+        self.assertEqual(found.variants[0].arguments, ("--t",))
+        self.assertEqual(found.cases, ("a", "b", "d"))
+
+    def test_what_is_required_of_one_node_is_in_the_descriptions(self) -> None:
+        limits = {
+            (name, case): [(limit.required, limit.against) for limit in found]
+            for name in description.available(ROOT / "bench")
+            for metric in description.load(ROOT / "bench", name).metrics
+            for case, found in metric.limits.items()
+        }
+        best = [(1.0, None)]
+        for size in ("64 KiB", "1 MiB", "16 MiB"):
+            self.assertEqual(limits["bandwidth", size], best + [(0.9, "process_vm_readv")])
+            self.assertEqual(limits["bandwidth", f"{size}, no CMA"], best)
+        for ranks in (4, 8):
+            for what in ("8 B one way", "Barrier", "Allreduce 8 B", "Allgather 4 KiB"):
+                self.assertEqual(limits["oversubscribed", f"{what}, {ranks} ranks"], best)
+        self.assertEqual(limits["collectives", "geometric mean"], best)
+        self.assertEqual(limits["latency", "8 B, one thread"], [(1.1, "headway-multiple")])
+        for case in ("8 B to itself", "8 B to the other rank"):
+            self.assertEqual(limits["instructions", case], [(500.0, None)])
+        for key in (("startup", "hello, 2 ranks"), ("startup", "hello, 16 ranks"),
+                    ("memory", "16 ranks")):
+            self.assertEqual(limits[key], best)
+
     def test_overlap_has_every_required_limit(self) -> None:
         found = description.load(ROOT / "bench", "overlap")
         ratio, total, _transfer = found.metrics
@@ -216,6 +278,97 @@ class DescriptionTest(unittest.TestCase):
     def test_unknown_name_lists_those_there_are(self) -> None:
         with self.assertRaisesRegex(description.DescriptionError, "latency"):
             description.load(ROOT / "bench", "nothing")
+
+
+class FakeRunner(runner.Runner):
+    """Notes what would be started; every case takes as long as a table says."""
+
+    times: dict[str, float]
+    started: list[tuple[str, ...]]
+
+    def _start(
+        self,
+        job: description.Job,
+        measured: runner.Measured,
+        cases: Sequence[str],
+        prefix: Sequence[str] = (),
+        repetitions: int | None = None,
+    ) -> jobs.JobResult:
+        self.started.append(tuple(cases))
+        return jobs.JobResult(
+            samples={"t_s": {case: [self.times[case]] for case in cases}},
+            wall_s=sum(self.times[case] for case in cases),
+        )
+
+
+class RunnerTest(unittest.TestCase):
+    """From jobs to the figures of a round."""
+
+    def run_jobs(self, table: list[description.Job], cases: Sequence[str], times: dict[str, float],
+                 *differences: description.Difference) -> tuple[jobs.JobResult, FakeRunner]:
+        """One library's round, budget a second."""
+        made = description.Description("b", "t", "p", 2, (description.Metric("t_s", "s", True),),
+                                       tuple(table), differences=differences)
+        measured = runner.Measured(libraries.ours(Path("/stage")), {"p": Path("/p")})
+        fake = FakeRunner(made, {"mpich-5.0.2": measured, "headway": measured}, [0, 1], 1000.0)
+        fake.times, fake.started = times, []
+        return fake.run("mpich-5.0.2", cases), fake
+
+    def test_difference_runs_both_of_its_cases(self) -> None:
+        table = [description.Job(1, False, (name,)) for name in ("a", "b", "c")]
+        found, fake = self.run_jobs(table, ["d"], {"a": 5.0, "b": 3.0, "c": 1.0},
+                                    description.Difference("d", "b", "a"))
+        self.assertEqual(found.samples["t_s"]["d"], [-2.0])
+        self.assertEqual(fake.started, [("a",), ("b",)])
+
+    def test_difference_of_a_skipped_case_is_skipped(self) -> None:
+        table = [description.Job(1, False, ("a",), without={"mpich": "it waits"}),
+                 description.Job(1, False, ("b",))]
+        found, fake = self.run_jobs(table, ["a", "b", "d"], {"b": 1.0},
+                                    description.Difference("d", "b", "a"))
+        self.assertEqual(found.skipped, {"a": "it waits", "d": "it waits"})
+        self.assertEqual(fake.started, [("b",)])
+
+    def test_short_jobs_are_timed_several_times(self) -> None:
+        table = [description.Job(1, False, (name,), wall=True) for name in ("fast", "some", "slow")]
+        found, _ = self.run_jobs(table, ["fast", "some", "slow"],
+                                 {"fast": 0.01, "some": 0.4, "slow": 2.0})
+        self.assertEqual({case: len(values) for case, values in found.samples["t_s"].items()},
+                         {"fast": runner.WALL_SAMPLES_MAX, "some": 3, "slow": 1})
+
+
+class CallgrindTest(unittest.TestCase):
+    """Counts of instructions."""
+
+    def test_counts_of_all_processes_are_added(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            for pid, count in (("1", 300), ("2", 40)):
+                (Path(name) / pid).write_text(f"version: 1\nsummary: 7\ntotals: {count}\n")
+            self.assertEqual(callgrind.collected(Path(name)), 340)
+
+    def test_nothing_collected_is_an_error(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "1").write_text("totals: 0\n")
+            with self.assertRaisesRegex(jobs.JobError, "no call of PMPI_Send or PMPI_Recv"):
+                callgrind.collected(Path(name))
+
+    def test_start_up_is_taken_off(self) -> None:
+        def run(prefix: Sequence[str], messages: int) -> jobs.JobResult:
+            option = next(part for part in prefix if part.startswith("--callgrind-out-file="))
+            folder = Path(option.partition("=")[2]).parent
+            (folder / "1").write_text(f"totals: {12345 + 7 * messages}\n")
+            return jobs.JobResult(skipped={"messages": str(messages)})
+
+        with unittest.mock.patch.object(callgrind, "require", return_value="valgrind"):
+            figure, last = callgrind.count(run)
+        self.assertEqual((figure, last.skipped), (7.0, {"messages": "2000"}))
+
+    def test_the_cure_is_named_where_there_is_no_valgrind(self) -> None:
+        with (
+            unittest.mock.patch.dict(os.environ, {"PATH": "/nowhere"}),
+            self.assertRaisesRegex(jobs.JobError, "apt-get install valgrind"),
+        ):
+            callgrind.require()
 
 
 class HarnessTest(unittest.TestCase):
@@ -248,7 +401,7 @@ class HarnessTest(unittest.TestCase):
     def test_on_the_stated_cores(self) -> None:
         result = self.run_latency(True, ",".join(map(str, self.cores)))
         self.assertIsNone(result.misplaced)
-        self.assertGreaterEqual(len(result.samples["oneway_us"]["8 B"]), 11)
+        self.assertGreaterEqual(len(result.samples["oneway_us"]["8 B"]), 3)
 
     def test_unbound_ranks_are_noticed(self) -> None:
         result = self.run_latency(False, ",".join(map(str, self.cores)))
@@ -258,6 +411,36 @@ class HarnessTest(unittest.TestCase):
     def test_other_cores_are_noticed(self) -> None:
         result = self.run_latency(True, str(self.cores[0]))
         self.assertEqual(result.misplaced, f"rank 1 runs on core {self.cores[1]}")
+
+    def run_program(self, program: str, ranks: int, *arguments: str) -> jobs.JobResult:
+        """Some ranks, not bound, for short."""
+        command = self.mpich.command(ranks, self.cores, False)
+        command += [str(self.build(program)), "--budget-ms", "2", *arguments]
+        return jobs.run(command, self.mpich.job_environment(ranks, self.cores, False))
+
+    def test_one_core_reads_the_other_process(self) -> None:
+        result = self.run_program("readv", 2, "--cases", "64 KiB")
+        if "64 KiB" in result.skipped:
+            self.skipTest(result.skipped["64 KiB"])
+        self.assertGreater(min(result.samples["bandwidth_mbs"]["64 KiB"]), 0.0)
+
+    def test_memory_of_two_ranks(self) -> None:
+        result = self.run_program("memory", 2)
+        (pss_kib,) = result.samples["pss_kib"]["after exchanges"]
+        (own_kib,) = result.samples["own_kib"]["after exchanges"]
+        # Two buffers of 1 MiB have been written in each.
+        self.assertGreater(own_kib, 2048.0)
+        self.assertGreater(pss_kib, own_kib)
+
+    def test_as_many_messages_as_asked_for(self) -> None:
+        for messages in ("1", "20"):
+            result = self.run_program("instructions", 2, "--work", f"8 B={messages}")
+            self.assertEqual(result.samples, {})
+        with self.assertRaisesRegex(jobs.JobError, "instructions needs"):
+            self.run_program("instructions", 2)
+
+    def test_hello_with_threads(self) -> None:
+        self.assertIsNone(self.run_program("startup", 2, "--threads", "multiple").misplaced)
 
     def run_overlap(self, *arguments: str) -> dict[str, dict[str, list[float]]]:
         """Samples of two ranks of `overlap` on the stated cores."""

@@ -7,6 +7,7 @@ import unittest
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
@@ -79,6 +80,11 @@ def make_plan(libraries: Sequence[str], **changes: object) -> rounds.Plan:
         "rounds_max": 36,
     }
     return rounds.Plan(**(values | changes))  # type: ignore[arg-type]
+
+
+def through_text(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As a reader of JSON lines gets them."""
+    return [json.loads(json.dumps(entry)) for entry in entries]
 
 
 def measure(plan: rounds.Plan, fake: FakeLibraries) -> rounds.Findings:
@@ -201,6 +207,36 @@ class ExtraRoundsTest(unittest.TestCase):
         self.assertEqual(measure(make_plan(["a", "b"]), fake).rounds, 9)
 
 
+class TimeLimitTest(unittest.TestCase):
+    """A quick run ends after fewer rounds where all would take too long."""
+
+    def rounds_of(self, lengths_s: Sequence[float], **changes: object) -> int:
+        """How many rounds there are if they take so long, one after another."""
+        now = 0.0
+        lengths = iter(lengths_s)
+
+        def run(_library: str, cases: Sequence[str]) -> JobResult:
+            nonlocal now
+            now += next(lengths)
+            return JobResult(samples={"m": {case: [1.0] for case in cases}})
+
+        plan = make_plan(["headway"], rounds=5, rounds_max=5, **changes)
+        return rounds.measure(plan, run, lambda _line: None, lambda: now).rounds
+
+    def test_rounds_that_fit_are_all_run(self) -> None:
+        self.assertEqual(self.rounds_of([8.0] * 5, limit_s=40.0), 5)
+
+    def test_long_rounds_are_fewer(self) -> None:
+        self.assertEqual(self.rounds_of([12.0] * 5, limit_s=40.0), 3)
+        self.assertEqual(self.rounds_of([90.0] * 5, limit_s=40.0), 2)
+
+    def test_a_disturbed_round_counts_as_a_usual_one(self) -> None:
+        self.assertEqual(self.rounds_of([7.0, 7.0, 90.0, 7.0, 7.0], limit_s=40.0), 5)
+
+    def test_without_a_limit(self) -> None:
+        self.assertEqual(self.rounds_of([1000.0] * 5), 5)
+
+
 class RivalTest(unittest.TestCase):
     """Against whom, and how it is shown."""
 
@@ -251,10 +287,9 @@ class RivalTest(unittest.TestCase):
         self.assertIn("warning: other programs kept the machine busy (load 1.5)", text)
 
     def test_json_lines(self) -> None:
-        lines = presentation.json_lines(
+        entries = through_text(presentation.entries(
             self.description, self.plan, self.findings, self.settings, self.about
-        )
-        entries = [json.loads(line) for line in lines]
+        ))
         self.assertEqual(entries[0]["settings"], self.settings)
         ours = entries[1]
         wanted = {"bench", "case", "library", "metric", "unit", "samples", "min", "median"}
@@ -354,7 +389,7 @@ class SeveralMetricsTest(unittest.TestCase):
         self.assertIn("8 B              15 us; the fastest transfer took 10 us (a)", text)
 
     def test_json_lines(self) -> None:
-        entries = [json.loads(line) for line in presentation.json_lines(*self.shown)]
+        entries = through_text(presentation.entries(*self.shown))
         self.assertEqual(entries[0]["work"]["8 B"]["iterations"], 10)
         ours = {
             (entry["metric"], entry["case"]): entry
@@ -369,6 +404,110 @@ class SeveralMetricsTest(unittest.TestCase):
             [(entry["of"], entry["case"], entry["rival"]) for entry in speedups],
             [("t", "8 B", "a"), ("t", "8 B", "headway-none"), ("t", "1 MiB", "a")],
         )
+
+
+class GeometricMeanTest(unittest.TestCase):
+    """One limit for all cases together."""
+
+    LIMITS: ClassVar = {"geometric mean": (Limit(1.0, 2.0),)}
+
+    def plan_of(self, **changes: object) -> rounds.Plan:
+        """Two cases, of which the second has a rival as good as twice ours."""
+        metric = Metric("m", "us", True, self.LIMITS)
+        return make_plan(["headway", "a", "b"], cases=("x", "y"), metrics=(metric,), **changes)
+
+    def shown(self, plan: rounds.Plan, findings: rounds.Findings) -> tuple[Any, ...]:
+        """What the tables and lines are made of."""
+        about = {"machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.0},
+                 "cores": [0, 1]}
+        job = Job(2, True, plan.cases)
+        made = Description("c", "t", "p", 2, plan.metrics, (job,))
+        return made, plan, findings, dict.fromkeys(plan.libraries, "s"), about
+
+    def test_it_is_taken_over_the_best_rival_of_each_case(self) -> None:
+        times = {"headway": {"x": 1.0, "y": 4.0}, "a": {"x": 8.0, "y": 90.0},
+                 "b": {"x": 16.0, "y": 2.0}}
+        fake = FakeLibraries(
+            {name: lambda _n, case, own=own: own[case] for name, own in times.items()}
+        )
+        plan = self.plan_of(rounds=3, rounds_max=3)
+        findings = measure(plan, fake)
+        values = rounds.case_speedups(plan, findings, plan.metrics[0], "geometric mean")
+        self.assertEqual(len(values), 3)
+        for value in values:
+            self.assertAlmostEqual(value, 2.0)  # of 8 and 0.5
+        shown = self.shown(plan, findings)
+        self.assertRegex(
+            presentation.table(*shown),
+            r"geometric mean +2\.00 \(2\.00 \.\. 2\.00\) +best of each case +>= 1 holds",
+        )
+        line = through_text(presentation.entries(*shown))[-1]
+        self.assertEqual(
+            (line["case"], line["rival"], line["median"], line["verdict"]),
+            ("geometric mean", "best of each case", 2.0, "holds"),
+        )
+
+    def test_undecided_it_asks_for_all_cases(self) -> None:
+        wobble: Figure = lambda n, _case: 0.8 if n % 2 else 1.25  # noqa: E731
+        fake = FakeLibraries({"headway": constant(1.0), "a": wobble, "b": constant(9.0)})
+        findings = measure(self.plan_of(rounds_max=11), fake)
+        self.assertEqual(findings.rounds, 11)
+        self.assertEqual({cases for _, cases in fake.calls}, {("x", "y")})
+
+    def test_a_case_without_a_rival_does_not_count(self) -> None:
+        fake = FakeLibraries({name: constant(2.0) for name in ("headway", "a", "b")})
+        plan = self.plan_of(rounds=2, rounds_max=2, own_cases=("y",))
+        findings = measure(plan, fake)
+        found = rounds.case_speedups(plan, findings, plan.metrics[0], "geometric mean")
+        self.assertEqual(found, [1.0, 1.0])
+
+
+class VariantCostTest(unittest.TestCase):
+    """How many times as long a variant may take, judged after so many pairs at least."""
+
+    def plan_of(self, **changes: object) -> rounds.Plan:
+        """Ours beside a variant; it may take 1.1 times as long."""
+        limit = Limit(1.1, 1.03, "v", at_most=True, rounds=20)
+        return make_plan(["headway", "v"], variants={"v": ("8 B",)},
+                         metrics=(make_metric({"8 B": limit}),), **changes)
+
+    def verdict_of(self, cost: float, **changes: object) -> tuple[int, Verdict]:
+        """Rounds and verdict of a variant that takes `cost` times as long."""
+        plan = self.plan_of(**changes)
+        fake = FakeLibraries({"headway": constant(2.0), "v": constant(2.0 * cost)})
+        findings = measure(plan, fake)
+        (_, _, limit), = plan.claims()
+        return findings.rounds, verdict(plan, findings, limit)
+
+    def test_judged_after_twenty_pairs(self) -> None:
+        self.assertEqual(self.verdict_of(1.05), (20, Verdict.HOLDS))
+        self.assertEqual(self.verdict_of(1.2), (20, Verdict.MISSED))
+
+    def test_a_quick_run_judges_what_it_has(self) -> None:
+        self.assertEqual(self.verdict_of(1.05, rounds=5, rounds_max=5), (5, Verdict.HOLDS))
+
+
+class FewSamplesTest(unittest.TestCase):
+    """A library that is too slow for all its samples is named."""
+
+    def test_only_where_others_have_more(self) -> None:
+        metric = make_metric({})
+        plan = make_plan(["headway", "a"], cases=("x", "y"), metrics=(metric,), rounds=2,
+                         rounds_max=2)
+        counts = {("headway", "x"): 50, ("a", "x"): 3, ("headway", "y"): 1, ("a", "y"): 1}
+
+        def run(library: str, cases: Sequence[str]) -> JobResult:
+            return JobResult(
+                samples={"m": {case: [1.0] * counts[library, case] for case in cases}}
+            )
+
+        findings = rounds.measure(plan, run, lambda _line: None)
+        about = {"machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.0},
+                 "cores": [0, 1]}
+        made = Description("c", "t", "p", 2, plan.metrics, (Job(2, True, plan.cases),))
+        text = presentation.table(made, plan, findings, {"headway": "s", "a": "s"}, about)
+        told = [line for line in text.splitlines() if line.startswith("samples a round")]
+        self.assertEqual(told, ["samples a round, x: a 3; else 50 at most"])
 
 
 if __name__ == "__main__":

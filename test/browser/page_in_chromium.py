@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `headway report` in Chromium: it draws without errors, also 64 ranks with 10^5
-events, and wheel, mouse and keys do what the page says. The long job `browser` runs this."""
+"""The pages of `headway report` in Chromium: they draw without errors, also 64 ranks with 10^5
+events, and wheel, mouse and keys do what they say. The long job `browser` runs this."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
-from headway import report, timeline, trace  # noqa: E402
+from headway import charts, report, timeline, trace  # noqa: E402
 
 from tools import timeline_picture, tree  # noqa: E402
 from tools.webdriver import Browser  # noqa: E402
@@ -137,6 +137,125 @@ class Page(unittest.TestCase):
         self.open(1, 2, title="<script>alert(1)</script> @data@")
         self.assertEqual(self.browser.run("return document.querySelector('h1').textContent"),
                          "<script>alert(1)</script> @data@")
+
+
+def made_entries() -> list[dict[str, Any]]:
+    """JSON lines of two benches: a time with a slow rival, a variant and limits, and a ratio that
+    is judged by itself and may be negative."""
+    def spread(median: float) -> dict[str, Any]:
+        return {"samples": [0.9 * median, median, 1.1 * median], "min": 0.8 * median,
+                "median": median, "lower": 0.9 * median, "upper": 1.1 * median}
+
+    def head(bench: str, metric: dict[str, Any]) -> dict[str, Any]:
+        machine = {"processor": "P", "cores": 2, "kernel": "K", "load": 0.1}
+        names = ["headway", "headway-x", "mpich-1", "intel-2"]
+        return {"bench": bench, "title": f"title of {bench}", "machine": machine, "cores": [0, 1],
+                "quick": False, "command": f"./dev bench {bench}", "rounds": 3, "voids": [],
+                "settings": {name: f"settings of {name}" for name in names},
+                "variants": ["headway-x"], "metrics": [metric]}
+
+    time = {"name": "t_us", "unit": "us", "better": "lower", "judged": "speedup", "note": "a note"}
+    ratio = {"name": "r", "unit": "ratio", "better": "lower", "judged": "value", "note": ""}
+    times = {"headway": 2.0, "headway-x": 2.2, "mpich-1": 2000.0, "intel-2": 1.5}
+    lines = [head("latency", time)]
+    lines += [{"bench": "latency", "case": "8 B", "library": name, "metric": "t_us", "unit": "us",
+               "raw": [[1.0], [1.0], [1.0]], **spread(value)} for name, value in times.items()]
+    limits = {"required": 1.0, "sign": ">=", "aim": 1.25, "verdict": "missed"}
+    lines += [{"bench": "latency", "case": "8 B", "library": "headway", "metric": "speedup",
+               "of": "t_us", "unit": "ratio", "rival": rival, **spread(value), **limits}
+              for rival, value in (("intel-2", 0.75), ("headway-x", 1.1))]
+    lines += [{"bench": "latency", "case": "1 MiB", "library": "mpich-1", "metric": "t_us",
+               "unit": "us", "skipped": "cannot do it"}]
+    lines.append(head("overlap", ratio))
+    holds = {"required": 0.3, "sign": "<=", "aim": None, "verdict": "holds"}
+    lines += [{"bench": "overlap", "case": "recv", "library": name, "metric": "r", "unit": "ratio",
+               "raw": [[value]] * 3, **spread(value), **(holds if name == "headway" else {})}
+              for name, value in (("headway", -0.1), ("mpich-1", 1.0))]
+    return lines
+
+
+class Charts(unittest.TestCase):
+    """The page of figures."""
+
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.browser = cls.enterClassContext(Browser())
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        page = Path(folder.name) / "page.html"
+        entries = json.loads(json.dumps(made_entries()))
+        page.write_text(report.render(charts.page_data(entries, "<b>figures</b>")))
+        self.browser.open(page)
+        self.browser.await_that(DRAWN)
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.browser.errors(), [])
+
+    def texts(self, selector: str) -> list[str]:
+        """Texts of the elements that a selector finds."""
+        found: list[str] = self.browser.run(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)",
+            selector)
+        return found
+
+    def test_every_case_and_library_is_there(self) -> None:
+        self.assertEqual(self.texts(".case:not(.head) > .name"), ["8 B", "1 MiB", "recv"])
+        self.assertEqual(self.texts(".bar .who"),
+                         ["headway", "headway-x", "mpich-1", "intel-2", "mpich-1", "headway",
+                          "mpich-1"])
+        self.assertEqual(self.texts(".bar.best .who"), ["intel-2", "headway"])
+        self.assertEqual(self.texts(".none"), ["cannot do it"])
+        self.assertEqual(self.texts("h1"), ["<b>figures</b>"])
+
+    def test_bars_are_as_long_as_they_say_unless_cut(self) -> None:
+        widths = self.browser.run(
+            "return [...document.getElementById('latency/t_us/8 B').querySelectorAll('.fill')]"
+            ".map(e => e.getBoundingClientRect().width)")
+        self.assertAlmostEqual(widths[0] / widths[3], 2.0 / 1.5, delta=0.02)
+        self.assertAlmostEqual(widths[2] / widths[3], 5.0, delta=0.05)
+        self.assertEqual(len(self.texts(".cut")), 1)
+
+    def test_a_negative_value_lies_left_of_zero(self) -> None:
+        left, right = self.browser.run(
+            "const f = [...document.getElementById('overlap/r/recv').querySelectorAll('.fill')]"
+            ".map(e => e.getBoundingClientRect()); return [f[0].right, f[1].left]")
+        self.assertAlmostEqual(left, right, delta=1)
+        self.assertEqual(len(self.texts(".zero")), 2)
+
+    def test_limits_are_summed_up(self) -> None:
+        self.assertEqual(self.texts("#summary tr td:last-child"), ["missed", "missed", "holds"])
+        target = self.browser.run(
+            "const a = document.querySelector('#summary a');"
+            "return document.getElementById(decodeURIComponent(a.hash.slice(1))).id")
+        self.assertEqual(target, "latency/t_us/8 B")
+
+    def test_keys_open_all_numbers_and_flip_the_theme(self) -> None:
+        opened = "return [...document.querySelectorAll('details.numbers')].map(d => d.open)"
+        self.assertEqual(self.browser.run(opened), [False, False])
+        self.browser.press("n")
+        self.assertEqual(self.browser.run(opened), [True, True])
+        theme = "return getComputedStyle(document.body).backgroundColor"
+        before = self.browser.run(theme)
+        self.browser.press("t")
+        self.assertNotEqual(self.browser.run(theme), before)
+
+    def test_the_mouse_is_told_a_figure(self) -> None:
+        x, y = self.browser.run(
+            "const b = document.querySelector('.bar.ours'); b.scrollIntoView({block: 'center'});"
+            "const r = b.getBoundingClientRect(); return [r.left + r.width / 2, r.top + 8]")
+        self.browser.move_mouse(int(x), int(y))
+        self.assertIn("headway: median 2 us", self.texts("#tip")[0])
+
+    def test_nothing_is_wider_than_a_narrow_window(self) -> None:
+        with Browser(700, 800) as narrow:
+            narrow.open(Path(self.browser.run("return location.pathname")))
+            narrow.await_that(DRAWN)
+            wide = narrow.run("return [document.documentElement.scrollWidth, innerWidth]")
+            self.assertLessEqual(wide[0], wide[1])
 
 
 class DocsPicture(unittest.TestCase):

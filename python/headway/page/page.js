@@ -2,15 +2,9 @@
 // Wheel, mouse and keys; legend, texts under the mouse, table. `headwayTimeline` is for tests and
 // the curious: the window shown, and what was drawn.
 
-window.addEventListener("error", (event) => {
-  document.documentElement.dataset.state = `error: ${event.message}`;
-});
-
 const model = readModel();
 const canvas = document.getElementById("timeline");
 const tip = document.getElementById("tip");
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
 const painter = new Painter(canvas, model);
 const margin = Math.max(1, model.duration * 0.01);
 const view = {
@@ -70,8 +64,7 @@ const actions = {
     redraw();
   },
   theme: () => {
-    const root = document.documentElement;
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    flipTheme();
     painter.readColours();
     redraw();
   },
@@ -194,12 +187,6 @@ window.addEventListener("resize", () => {
   painter.resize();
   scroll(0);
 });
-
-function element(name, attributes, ...children) {
-  const made = Object.assign(document.createElement(name), attributes);
-  made.append(...children);
-  return made;
-}
 
 function fillLegend() {
   const present = new Set(model.kinds);

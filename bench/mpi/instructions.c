@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of 8 bytes that have arrived before MPI_Recv asks for them; the driver runs this under
+// callgrind, which counts what MPI_Send and MPI_Recv do and nothing else. One rank sends to itself;
+// of two, rank 0 sends some, then rank 1, told so by shared memory, receives them. Case: "8 B", as
+// many messages as --work says.
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+// So few that every library takes them without waiting for the receiver.
+enum { batch = 8, page = 4096, path_max = 256 };
+
+// How many messages have been sent and received: each written by one rank, read by the other.
+typedef struct {
+    _Atomic long sent;
+    _Atomic long received;
+} Progress;
+
+static void send_one(const Harness* harness, int to, long number)
+{
+    MPI_Send(&number, 1, MPI_LONG, to, 1, harness->comm);
+}
+
+static void receive_one(const Harness* harness, int from, long number)
+{
+    long received = -1;
+    MPI_Recv(&received, 1, MPI_LONG, from, 1, harness->comm, MPI_STATUS_IGNORE);
+    if (received != number)
+        harness_fail(harness, "a message of 8 bytes has wrong contents");
+}
+
+static void send_to_itself(const Harness* harness, long messages)
+{
+    for (long number = 0; number < messages; ++number) {
+        send_one(harness, harness->rank, number);
+        receive_one(harness, harness->rank, number);
+    }
+}
+
+// (1) acquire, pairs with (2): what the other rank did before it wrote has been done.
+static void await_count(_Atomic long* count, long least)
+{
+    while (atomic_load_explicit(count, memory_order_acquire) < least)
+        sched_yield();
+}
+
+// Processes share no memory by MPI here, so that no library does any work while a rank waits.
+static void send_to_other(const Harness* harness, Progress* progress, long messages)
+{
+    for (long begin = 0; begin < messages; begin += batch) {
+        const long end = begin + batch < messages ? begin + batch : messages;
+        if (harness->rank == 0) {
+            for (long number = begin; number < end; ++number)
+                send_one(harness, 1, number);
+            // (2) release, pairs with (1)
+            atomic_store_explicit(&progress->sent, end, memory_order_release);
+            await_count(&progress->received, end);
+        } else {
+            await_count(&progress->sent, end);
+            for (long number = begin; number < end; ++number)
+                receive_one(harness, 0, number);
+            // (2) release, pairs with (1)
+            atomic_store_explicit(&progress->received, end, memory_order_release);
+        }
+    }
+}
+
+// A page of a file that both ranks map and that has no name any more when this returns.
+static Progress* share_page(const Harness* harness)
+{
+    char path[path_max] = "";
+    int file = -1;
+    if (harness->rank == 0) {
+        const char* const folder = getenv("TMPDIR");
+        snprintf(path, sizeof path, "%s/headway-bench-XXXXXX", folder == NULL ? "/tmp" : folder);
+        file = mkstemp(path);
+        if (file < 0 || ftruncate(file, page) != 0)
+            harness_fail(harness, "no file can be made in TMPDIR");
+    }
+    MPI_Bcast(path, path_max, MPI_CHAR, 0, harness->comm);
+    FILE* const opened = harness->rank == 0 ? fdopen(file, "r+") : fopen(path, "r+");
+    void* const mapped =
+        opened == NULL ? MAP_FAILED
+                       : mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(opened), 0);
+    MPI_Barrier(harness->comm);
+    if (harness->rank == 0)
+        unlink(path);
+    if (mapped == MAP_FAILED)
+        harness_fail(harness, "a file in TMPDIR cannot be mapped");
+    fclose(opened);
+    return mapped;
+}
+
+int main(int argc, char** argv)
+{
+    Harness harness;
+    if (!harness_begin(&argc, &argv, &harness))
+        return harness_end(&harness);
+    const long messages = harness_work(&harness, "8 B");
+    if (harness.ranks > 2 || messages == 0)
+        harness_fail(&harness, "instructions needs 1 or 2 ranks and --work '8 B=MESSAGES'");
+    if (harness.ranks == 1) {
+        send_to_itself(&harness, messages);
+    } else {
+        Progress* const progress = share_page(&harness);
+        send_to_other(&harness, progress, messages);
+        munmap(progress, page);
+    }
+    return harness_end(&harness);
+}

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the jobs of a round: which binary with which arguments, and what becomes of its figures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headway import calibration, callgrind, jobs, libraries, rivals, rounds
+from headway import description as descriptions
+
+# A job that is timed as a whole is repeated within its time, but not more often than this.
+WALL_SAMPLES_MAX = 5
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A library and what it runs. binaries: by name of the C program. program, arguments: of a
+    variant, in the place of the job's; None: the job's."""
+
+    library: libraries.Library
+    binaries: Mapping[str, Path]
+    program: str | None = None
+    arguments: tuple[str, ...] | None = None
+
+
+@dataclass
+class Runner:
+    """Runs a library's jobs. work: arguments that hand over the calibrated work, if any."""
+
+    description: descriptions.Description
+    measured: Mapping[str, Measured]
+    cores: Sequence[int]
+    budget_ms: float
+    work: list[str] = field(default_factory=list)
+
+    def calibrate(
+        self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
+    ) -> dict[str, Any]:
+        """Lets every library measure its transfers `times` times and chooses the work of all runs
+        to come; returns it for the reader, empty for a bench without calibration. Raises JobError
+        where a library cannot run or is misplaced."""
+        work_of_fastest = self.description.work_of_fastest
+        if work_of_fastest is None:
+            return {}
+        results: dict[str, list[jobs.JobResult]] = {label: [] for label in plan.libraries}
+        for number in range(times):
+            for label in rounds.rotated(plan.libraries, number):
+                result = self.run(label, plan.cases_of(label, plan.cases))
+                if result.misplaced is not None:
+                    raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
+                results[label].append(result)
+        chosen = calibration.choose(results, plan.cases, work_of_fastest)
+        self.work = calibration.option(chosen)
+        tell("calibrated: the work of all cases is fixed")
+        return {case: work.fields() for case, work in chosen.items()}
+
+    def run(self, label: str, cases: Sequence[str]) -> jobs.JobResult:
+        """Runs one library's jobs of a round and joins their results."""
+        differences = [each for each in self.description.differences if each.case in cases]
+        needed = {case for each in differences for case in (each.of, each.minus)}
+        joined = jobs.JobResult()
+        for job in self.description.jobs:
+            wanted = [case for case in job.cases if case in cases or case in needed]
+            if not wanted:
+                continue
+            why_not = self._why_not(job, label)
+            if why_not is not None:
+                joined.skipped.update(dict.fromkeys(wanted, why_not))
+                continue
+            result = self._run_job(job, self.measured[label], wanted)
+            for name, by_case in result.samples.items():
+                joined.samples.setdefault(name, {}).update(by_case)
+            joined.skipped.update(result.skipped)
+            joined.misplaced = joined.misplaced or result.misplaced
+            joined.wall_s += result.wall_s
+        for difference in differences:
+            subtract(joined, difference)
+        return joined
+
+    @staticmethod
+    def _why_not(job: descriptions.Job, label: str) -> str | None:
+        for name, why in job.without.items():
+            if rivals.RIVALS[name].label == label:
+                return why
+        return None
+
+    def _run_job(
+        self, job: descriptions.Job, measured: Measured, cases: Sequence[str]
+    ) -> jobs.JobResult:
+        metric = self.description.metrics[0]
+        if job.is_counted:
+            figure, result = callgrind.count(
+                lambda prefix, messages: self._start(job, measured, cases, prefix, messages)
+            )
+            result.samples = {metric.name: {cases[0]: [figure]}}
+        elif job.wall:
+            times_s: list[float] = []
+            result = jobs.JobResult()
+            while not times_s or (
+                len(times_s) < WALL_SAMPLES_MAX and sum(times_s) * 1e3 < self.budget_ms
+            ):
+                result = self._start(job, measured, cases)
+                times_s.append(result.wall_s)
+            figures = [_wall_figure(time_s, metric.unit) for time_s in times_s]
+            result.samples = {metric.name: {cases[0]: figures}}
+            result.wall_s = sum(times_s)
+        else:
+            result = self._start(job, measured, cases)
+        return result
+
+    def _start(
+        self,
+        job: descriptions.Job,
+        measured: Measured,
+        cases: Sequence[str],
+        prefix: Sequence[str] = (),
+        repetitions: int | None = None,
+    ) -> jobs.JobResult:
+        """Runs a job once, `prefix` before the program; what is printed has the names of cases."""
+        library = measured.library
+        program = measured.program or job.program or self.description.program
+        called = {job.name_in_program(case): case for case in cases}
+        command = [*library.command(job.ranks, self.cores, job.pin), *prefix]
+        command += [str(measured.binaries[program]), "--budget-ms", f"{self.budget_ms:g}"]
+        command += ["--cases", ";".join(called)]
+        if job.pin:
+            command += ["--cores", ",".join(map(str, self.cores))]
+        if repetitions is not None:
+            command += ["--work", ";".join(f"{name}={repetitions}" for name in called)]
+        command += self.work
+        command += job.arguments if measured.arguments is None else measured.arguments
+        environment = library.job_environment(job.ranks, self.cores, job.pin, job.has_cma)
+        result = jobs.run(command, {**environment, **job.environment})
+        result.samples = {
+            name: {called.get(case, case): values for case, values in by_case.items()}
+            for name, by_case in result.samples.items()
+        }
+        result.skipped = {called.get(case, case): why for case, why in result.skipped.items()}
+        return result
+
+
+def subtract(result: jobs.JobResult, difference: descriptions.Difference) -> None:
+    """Adds the difference of two cases, or why one of them is missing, to a round's result."""
+    for case in (difference.of, difference.minus):
+        if case in result.skipped:
+            result.skipped[difference.case] = result.skipped[case]
+            return
+    for by_case in result.samples.values():
+        base = by_case.get(difference.minus)
+        values = by_case.get(difference.of)
+        if base and values:
+            less = statistics.median(base)
+            by_case[difference.case] = [value - less for value in values]
+
+
+def _wall_figure(wall_s: float, unit: str) -> float:
+    factors = {"s": 1.0, "ms": 1e3, "us": 1e6}
+    if unit not in factors:
+        raise rounds.MeasureError(f"wall = true needs a unit of time (s, ms, us), not {unit!r}.")
+    return wall_s * factors[unit]
