@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 namespace headway::launch {
 namespace {
 
-enum class Step : int { session, streams, directory, binding, program };
+enum class Step : int { group, streams, directory, binding, program };
 
 /// What a child that could not be started writes to its parent.
 struct Report {
@@ -92,12 +93,25 @@ bool connect_streams(const ChildPlan& plan, int out, int err)
     return ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0;
 }
 
-/// Runs in the child; returns the step that failed, with errno.
+/// A rank has no terminal: it would be stopped where it reads it, or get the keys of mpiexec.
+void leave_terminal()
+{
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (terminal >= 0) {
+        ::ioctl(terminal, TIOCNOTTY);
+        ::close(terminal);
+    }
+}
+
+/// Runs in the child; returns the step that failed, with errno. A group of its own, and no session:
+/// the system shares cores out by sessions (sched_autogroup_enabled), and a rank that yields its
+/// core would find nobody of its own to yield it to.
 Step become_program(const ChildPlan& plan, pid_t parent, int out, int err)
 {
-    if (::setsid() < 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-        return Step::session;
+    if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+        return Step::group;
     }
+    leave_terminal();
     if (::getppid() != parent) {
         ::_exit(1);
     }

@@ -33,8 +33,8 @@ struct Child {
     int err = -1;  ///< its standard error; does not block
 };
 
-/// Starts a process in a session of its own that dies when mpiexec does. It has run exec when this
-/// returns. Failure: why it could not be started, with the cure where one is known.
+/// Starts a process in a group of its own, without a terminal, that dies when mpiexec does. It has
+/// run exec when this returns. Failure: why it could not be started, with the cure where one is known.
 base::Result<Child> start_child(const ChildPlan& plan);
 
 }  // namespace headway::launch

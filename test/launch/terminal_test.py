@@ -54,6 +54,16 @@ class Terminal(fixture.LaunchTest):
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
+    def test_ranks_have_no_terminal_but_share_a_session(self) -> None:
+        # The kernel shares cores out by sessions first: ranks that wait for each other are in one.
+        self.start(fixture.mpiexec(), "-n", "2", "sh", "-c",
+                   "echo session $(cut -d' ' -f6 /proc/self/stat).;"
+                   "(: < /dev/tty) 2> /dev/null || echo none")
+        leader = self.pid
+        self.assertEqual(self.code(), 0)
+        self.assertEqual(self.seen.count(f"session {leader}."), 2, self.seen)
+        self.assertEqual(self.seen.count("none"), 2, self.seen)
+
     def test_rank_0_reads_the_terminal(self) -> None:
         self.start(fixture.mpiexec(), "-l", "-n", "2", "sh", "-c",
                    "read -r line; echo got:$line:")
