@@ -34,7 +34,8 @@ struct Child {
 };
 
 /// Starts a process in a group of its own, without a terminal, that dies when mpiexec does. It has
-/// run exec when this returns. Failure: why it could not be started, with the cure where one is known.
+/// run exec when this returns. Failure: why it could not be started, with the cure where one is
+/// known.
 base::Result<Child> start_child(const ChildPlan& plan);
 
 }  // namespace headway::launch

@@ -359,24 +359,6 @@ bool Driver::post_control(std::uint32_t peer, transport::FrameKind kind, const v
     return true;
 }
 
-Op* Driver::create_op(OpKind kind)
-{
-    void* place = rank_.spare_ops;
-    if (place != nullptr) [[likely]] {
-        rank_.spare_ops = rank_.spare_ops->next;
-        --rank_.spare_op_count;
-    } else {
-        place = allocator().allocate(sizeof(Op));
-        if (place == nullptr) {
-            return nullptr;
-        }
-    }
-    Op* op = new (place) Op;
-    op->owner = &rank_;
-    op->kind = kind;
-    return op;
-}
-
 void Driver::abandon_op(Op* op)
 {
     op->graph = nullptr;

@@ -155,7 +155,23 @@ class Driver {
     }
 
     /// A new op of this rank, or null if the heap is exhausted.
-    Op* create_op(OpKind kind);
+    Op* create_op(OpKind kind)
+    {
+        void* place = rank_.spare_ops;
+        if (place != nullptr) [[likely]] {
+            rank_.spare_ops = rank_.spare_ops->next;
+            --rank_.spare_op_count;
+        } else {
+            place = allocator().allocate(sizeof(Op));
+            if (place == nullptr) {
+                return nullptr;
+            }
+        }
+        Op* op = new (place) Op;
+        op->owner = &rank_;
+        op->kind = kind;
+        return op;
+    }
     /// Frees an op of this rank that is complete or was never started.
     void destroy_op(Op* op)
     {

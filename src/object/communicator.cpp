@@ -148,11 +148,9 @@ void Communicator::take_hints(const Info& given)
     }
 }
 
-void Communicator::drop_reference()
+void Communicator::destroy()
 {
-    if (--references_ == 0) {
-        delete this;
-    }
+    delete this;
 }
 
 void Communicator::free_handle()

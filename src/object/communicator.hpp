@@ -129,7 +129,12 @@ class Communicator {
 
     void add_reference() noexcept { ++references_; }
     /// The last one destroys the communicator.
-    void drop_reference();
+    void drop_reference()
+    {
+        if (--references_ == 0) [[unlikely]] {
+            destroy();
+        }
+    }
     /// Invalidates the handle; the communicator goes with its last operation.
     void free_handle();
 
@@ -143,6 +148,8 @@ class Communicator {
   private:
     Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler);
     ~Communicator();
+
+    void destroy();
 
     Rank& owner_;
     engine::Scope* scope_;

@@ -202,9 +202,8 @@ HandleBits HandlePool::make(Kind kind, void* object) noexcept
     return bits;
 }
 
-bool HandlePool::release(Kind kind, HandleBits bits) noexcept
+inline bool HandlePool::take_back(Kind kind, HandleBits bits) noexcept
 {
-    const auto lock = guard();
     if (table_.find(kind, bits) == nullptr) {
         return false;
     }
@@ -224,6 +223,15 @@ bool HandlePool::release(Kind kind, HandleBits bits) noexcept
     newest_freed_ = index;
     --live_count_;
     return true;
+}
+
+bool HandlePool::release(Kind kind, HandleBits bits) noexcept
+{
+    if (mode_ == 0) [[likely]] {
+        return take_back(kind, bits);
+    }
+    const auto lock = guard();
+    return take_back(kind, bits);
 }
 
 bool HandlePool::change(Kind from, HandleBits bits, Kind to, void* object) noexcept

@@ -180,6 +180,7 @@ class HandlePool {
 
     std::unique_lock<std::mutex> guard() noexcept;
     HandleBits make(Kind kind, void* object) noexcept;
+    bool take_back(Kind kind, HandleBits bits) noexcept;
     [[gnu::cold]] HandleBits make_watched(Kind kind, void* object) noexcept;
     std::uint32_t take_slot() noexcept;
     std::uint32_t take_oldest_freed() noexcept;

@@ -46,7 +46,7 @@ int error_class_of(engine::OpError error) noexcept
     return MPI_ERR_OP;
 }
 
-int report(const engine::Op& op, MPI_Status* status)
+int report_in_full(const engine::Op& op, MPI_Status* status)
 {
     if (OpKeep* const lasting = keep_of(op); lasting != nullptr) [[unlikely]] {
         return lasting->report(status);
@@ -65,10 +65,10 @@ int report(const engine::Op& op, MPI_Status* status)
     return error_class_of(op.error);
 }
 
-void settle(Rank& rank, engine::Op& op)
+void settle_kept(Rank& rank, engine::Op& op)
 {
     OpKeep* const found = keep_of(op);
-    if (found == nullptr || found->is_lasting()) {
+    if (found->is_lasting()) {
         return;
     }
     const std::unique_ptr<OpKeep> keep(found);
@@ -88,7 +88,7 @@ void end_orphans(Rank& rank)
     });
 }
 
-int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
+int end_kept_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
     settle(rank, *op);
     int error = report(*op, status);
@@ -99,22 +99,6 @@ int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
     }
     rank.driver().destroy_op(op);
     end_complete_orphans(rank);
-    return error;
-}
-
-int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
-{
-    if (Persistent* const starter = starter_of(*op); starter != nullptr) [[unlikely]] {
-        return starter->end(rank, *request, op, status);
-    }
-    rank.pool().release(*request);
-    *request = MPI_REQUEST_NULL;
-    if (op == rank.done_op()) {
-        return report(*op, status);
-    }
-    Communicator* communicator = communicator_of(*op);
-    const int error = end_op(rank, op, status);
-    communicator->drop_reference();
     return error;
 }
 

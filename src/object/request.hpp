@@ -7,6 +7,7 @@
 #include "engine/op.hpp"
 #include "mpi.h"
 #include "object/communicator.hpp"
+#include "object/op_keep.hpp"
 #include "object/persistent.hpp"
 #include "object/rank.hpp"
 
@@ -32,16 +33,32 @@ inline Communicator* communicator_of(const engine::Op& op) noexcept
                               : reinterpret_cast<Communicator*>(op.owner_cookie);
 }
 
+/// report() where there is something to say.
+int report_in_full(const engine::Op& op, MPI_Status* status);
+
 /// Writes the op's result into `status` (which may be null). Returns the error class.
 /// Requires: complete and settled.
-int report(const engine::Op& op, MPI_Status* status);
+inline int report(const engine::Op& op, MPI_Status* status)
+{
+    const bool is_silent =
+        status == MPI_STATUS_IGNORE && op.error == engine::OpError::none && keep_of(op) == nullptr;
+    return is_silent ? MPI_SUCCESS : report_in_full(op, status);
+}
+
+/// settle() of an op with something kept.
+void settle_kept(Rank& rank, engine::Op& op);
 
 /// Lets what is kept with a complete op do its last step, once; afterwards the op's result is what
 /// the caller may see.
-void settle(Rank& rank, engine::Op& op);
+inline void settle(Rank& rank, engine::Op& op)
+{
+    if (keep_of(op) != nullptr) [[unlikely]] {
+        settle_kept(rank, op);
+    }
+}
 
-/// settle(), report(), and frees the op.
-int end_op(Rank& rank, engine::Op* op, MPI_Status* status);
+/// end_op() of an op with something kept.
+int end_kept_op(Rank& rank, engine::Op* op, MPI_Status* status);
 
 /// Ends orphans that are complete. What they received has to be in its place before the program can
 /// learn of it, so every call that ends a receive or a collective looks at them, with an op or
@@ -54,9 +71,35 @@ inline void end_complete_orphans(Rank& rank)
     }
 }
 
+/// settle(), report(), and frees the op.
+inline int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
+{
+    if (keep_of(*op) != nullptr) [[unlikely]] {
+        return end_kept_op(rank, op, status);
+    }
+    const int error = report(*op, status);
+    rank.driver().destroy_op(op);
+    end_complete_orphans(rank);
+    return error;
+}
+
 /// report(), then frees op and request and sets the handle to null; a persistent request becomes
 /// inactive instead. Requires: complete.
-int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status);
+inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
+{
+    if (Persistent* const starter = starter_of(*op); starter != nullptr) [[unlikely]] {
+        return starter->end(rank, *request, op, status);
+    }
+    rank.pool().release(*request);
+    *request = MPI_REQUEST_NULL;
+    if (op == rank.done_op()) {
+        return report(*op, status);
+    }
+    Communicator* communicator = communicator_of(*op);
+    const int error = end_op(rank, op, status);
+    communicator->drop_reference();
+    return error;
+}
 
 /// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
 /// the free callback of a generalized request says.

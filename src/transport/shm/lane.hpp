@@ -116,8 +116,7 @@ struct Lane {
                           std::size_t payload_bytes) noexcept
     {
         const bool is_whole = payload_bytes > half_payload_bytes_max;
-        auto* const content =
-            static_cast<CellContent*>(static_cast<void*>(cells.reserve(is_whole)));
+        auto* const content = reinterpret_cast<CellContent*>(cells.reserve(is_whole));
         if (content == nullptr) [[unlikely]] {
             return base::Status::retry_lane_full;
         }
@@ -268,7 +267,7 @@ struct Lane {
 
     const CellContent* peek_content(std::uint32_t* tag) noexcept
     {
-        return static_cast<const CellContent*>(static_cast<const void*>(cells.peek(tag)));
+        return reinterpret_cast<const CellContent*>(cells.peek(tag));
     }
 
     static Beside beside_of(const CellContent* content) noexcept
