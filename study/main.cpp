@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "study/graph_command.hpp"
+#include "study/sim_command.hpp"
 #include "study/verify_command.hpp"
 
 int main(int argc, char** argv)
@@ -13,6 +15,15 @@ int main(int argc, char** argv)
     if (!words.empty() && words.front() == "verify") {
         return headway::study::run_verify(rest);
     }
-    std::fprintf(stderr, "headway: usage: headway-study verify [--through P] [NAME ...]\n");
+    if (!words.empty() && words.front() == "sim") {
+        return headway::study::run_sim(rest);
+    }
+    if (!words.empty() && words.front() == "graph") {
+        return headway::study::run_graph(rest);
+    }
+    std::fprintf(stderr,
+                 "headway: usage: headway-study verify [--through P] [NAME ...]\n"
+                 "                headway-study sim COLLECTIVE [--nodes N] [--ppn P] ...\n"
+                 "                headway-study graph COLLECTIVE [--ranks P] ...\n");
     return 2;
 }

@@ -18,7 +18,7 @@ using coll::Listing;
 std::string Case::sentence() const
 {
     std::string text = std::string(row->name) + ", " + std::to_string(size) + " ranks";
-    if (coll::has_root(row->collective)) {
+    if (coll::is_rooted(row->collective)) {
         text += ", root " + std::to_string(root);
     }
     const auto add = [&](bool is_read, const char* name, std::uint32_t value) {
@@ -166,7 +166,7 @@ bool sweep_size(const coll::Row& row, std::uint32_t size, const Reach& reach, Sw
 {
     const auto tunings = tunings_of(row, reach);
     const auto topologies = topologies_of(row, size);
-    for (const std::uint32_t root : roots_of(coll::has_root(row.collective), size, reach)) {
+    for (const std::uint32_t root : roots_of(coll::is_rooted(row.collective), size, reach)) {
         for (const coll::Tuning& tuning : tunings) {
             for (const auto& nodes : topologies) {
                 for (const int variant : {0, 1, 2, 3}) {
@@ -256,7 +256,7 @@ Swept sweep_between_groups(Algorithm algorithm, const Reach& reach)
             if (!fits || !is_sampled) {
                 continue;
             }
-            for (const std::uint32_t root : roots_of(coll::has_root(collective), size, reach)) {
+            for (const std::uint32_t root : roots_of(coll::is_rooted(collective), size, reach)) {
                 const Posed posed = pose_between_groups(algorithm, size, first, root);
                 ++swept.cases;
                 swept.messages += posed.traffic.messages;

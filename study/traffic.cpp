@@ -43,6 +43,7 @@ Count doubling_messages(Count size)
 Count digits_below(Count size, Count radix)
 {
     Count digits = 0;
+    radix = std::max<Count>(radix, 2);  // as trees do
     for (Count step = 1; step < size; step *= radix) {
         // Of each period of radix * step numbers, all but the first step have this digit.
         const Count period = radix * step;

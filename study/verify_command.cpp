@@ -2,13 +2,13 @@
 #include "study/verify_command.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "study/option_words.hpp"
 #include "study/sweep.hpp"
 
 namespace headway::study {
@@ -66,25 +66,24 @@ int complain(const std::string& sentence)
 
 int run_verify(std::span<const std::string_view> arguments)
 {
-    Reach reach{.through = 70, .samples = {96, 128, 243}, .all_roots_through = 24};
-    if (!arguments.empty() && arguments.front() == "--through") {
-        const std::string_view text = arguments.size() > 1 ? arguments[1] : "";
-        const auto [end, error] =
-            std::from_chars(text.data(), text.data() + text.size(), reach.through);
-        if (error != std::errc() || end != text.data() + text.size() || reach.through == 0) {
-            return complain("--through wants the largest number of ranks, not '" +
-                            std::string(text) + "'");
-        }
+    Reach reach{.through = 70, .samples = {96, 128, 243}, .all_roots_through = 70};
+    OptionWords words(arguments);
+    const bool is_short = std::ranges::find(arguments, "--through") != arguments.end();
+    reach.through = static_cast<std::uint32_t>(words.take_number("--through", 70, 1, 4096));
+    if (is_short) {
         reach.samples.clear();
-        arguments = arguments.subspan(2);
     }
+    if (words.fault()) {
+        return complain(*words.fault());
+    }
+    const auto names = words.rest();
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t cases = 0;
     std::uint64_t messages = 0;
     int failed = 0;
     int done = 0;
     for (const Family& family : families()) {
-        if (!is_wanted(family, arguments)) {
+        if (!is_wanted(family, names)) {
             continue;
         }
         const auto start = std::chrono::steady_clock::now();
@@ -101,8 +100,8 @@ int run_verify(std::span<const std::string_view> arguments)
         ++done;
     }
     if (done == 0) {
-        return complain("no algorithm has a name that begins with '" +
-                        std::string(arguments.front()) + "'");
+        return complain("no algorithm has a name that begins with '" + std::string(names.front()) +
+                        "'");
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     std::printf("%d algorithms, %llu calls, %llu messages: %d wrong (%.1f s)\n", done,

@@ -194,7 +194,7 @@ def _metric_lines(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) 
     rows = [heading]
     for case in plan.cases:
         rows += _case_rows(plan, findings, metric, case)
-    return [*lines, "", *_aligned(rows), *_winners(plan, findings, metric)]
+    return [*lines, "", *aligned(rows), *_winners(plan, findings, metric)]
 
 
 def _case_rows(
@@ -296,7 +296,8 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of columns. Requires: rows of one length, at least one."""
     table_rows = list(rows)
     widths = [max(len(row[column]) for row in table_rows) for column in range(len(table_rows[0]))]
     return [

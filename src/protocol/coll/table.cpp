@@ -367,7 +367,20 @@ constexpr bool is_in_order()
 }
 static_assert(is_in_order());
 
+constexpr std::string_view collective_names[] = {
+    "barrier", "bcast",     "reduce",         "allreduce",          "gather",
+    "scatter", "allgather", "allgatherv",     "alltoall",           "alltoallv",
+    "scan",    "exscan",    "reduce_scatter", "neighbor_allgather", "neighbor_alltoall",
+};
+static_assert(std::size(collective_names) ==
+              static_cast<std::size_t>(Collective::neighbor_alltoall) + 1);
+
 }  // namespace
+
+std::string_view name_of(Collective collective) noexcept
+{
+    return collective_names[static_cast<std::size_t>(collective)];
+}
 
 std::span<const Row> table() noexcept
 {

@@ -35,7 +35,7 @@ constexpr bool is_of_neighbors(Collective collective) noexcept
            collective == Collective::neighbor_alltoall;
 }
 
-constexpr bool has_root(Collective collective) noexcept
+constexpr bool is_rooted(Collective collective) noexcept
 {
     return collective == Collective::bcast || collective == Collective::reduce ||
            collective == Collective::gather || collective == Collective::scatter;
@@ -106,6 +106,9 @@ enum class Algorithm : std::uint8_t {
     inter_alltoall,
     inter_reduce_scatter,
 };
+
+/// As the enumerator.
+std::string_view name_of(Collective collective) noexcept;
 
 /// Who may have his own block in the receive space already.
 enum class InPlace : std::uint8_t { nobody, root, everyone };

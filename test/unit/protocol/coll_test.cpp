@@ -22,7 +22,7 @@ struct Subject {
     const char* name;
     Algorithm algorithm;
     Collective collective;
-    bool has_a_root;
+    bool has_root;
     InPlace in_place;
     bool keeps_order;  ///< reductions: for operators that do not commute
 };
@@ -249,7 +249,7 @@ constexpr std::uint32_t size_max = 17;
 TEST_P(CollTest, BringsTheRightBlocksForEveryRoot)
 {
     for (std::uint32_t size = 1; size <= size_max; ++size) {
-        for (std::uint32_t root = 0; root < (GetParam().has_a_root ? size : 1); ++root) {
+        for (std::uint32_t root = 0; root < (GetParam().has_root ? size : 1); ++root) {
             check_all(size, root);
             ASSERT_FALSE(HasFatalFailure());
         }
@@ -260,7 +260,7 @@ TEST_P(CollTest, BringsTheRightBlocksToManyRanks)
 {
     for (const std::uint32_t size : {24U, 31U, 32U, 33U, 63U, 64U}) {
         for (const std::uint32_t root : {0U, size / 3, size - 1}) {
-            if (root == 0 || GetParam().has_a_root) {
+            if (root == 0 || GetParam().has_root) {
                 const std::uint32_t count = has_vector() ? size + 5 : 2;
                 check({size, root, count, GetParam().in_place != InPlace::nobody}, size);
                 ASSERT_FALSE(HasFatalFailure());
@@ -273,7 +273,7 @@ TEST_P(CollTest, BringsTheSameInAnyOrderOfEvents)
 {
     for (std::uint32_t seed = 1; seed <= 100; ++seed) {
         const std::uint32_t size = 5 + seed % 7;
-        check({size, GetParam().has_a_root ? seed % size : 0, 11,
+        check({size, GetParam().has_root ? seed % size : 0, 11,
                seed % 2 == 0 && GetParam().in_place != InPlace::nobody},
               seed);
         ASSERT_FALSE(HasFatalFailure());
@@ -283,7 +283,7 @@ TEST_P(CollTest, BringsTheSameInAnyOrderOfEvents)
 TEST_P(CollTest, NothingIsReadWhileItMayBeWritten)
 {
     for (const std::uint32_t size : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 11U, 13U, 16U, 17U, 33U}) {
-        for (std::uint32_t root = 0; root < (GetParam().has_a_root ? size : 1); ++root) {
+        for (std::uint32_t root = 0; root < (GetParam().has_root ? size : 1); ++root) {
             for (const bool in_place : {false, GetParam().in_place != InPlace::nobody}) {
                 for (const Graph& graph : graphs({size, root, 1, in_place})) {
                     ASSERT_EQ(GraphFaults(graph).all(), std::vector<std::string>{})

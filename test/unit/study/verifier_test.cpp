@@ -98,7 +98,7 @@ Case draw_case(const coll::Row& row, std::uint32_t seed)
     do {
         one.size = is_barrier ? 16 : sizes[seed++ % std::size(sizes)];
     } while (!coll::fits(row, one.size, one.tuning));
-    one.root = coll::has_root(row.collective) ? seed % one.size : 0;
+    one.root = coll::is_rooted(row.collective) ? seed % one.size : 0;
     one.in_place = seed % 2 == 0 && row.in_place != coll::InPlace::nobody;
     one.is_listed = seed % 3 == 0 && row.listing != coll::Listing::no;
     for (std::uint32_t rank = 0; row.reads.topology && rank < one.size; ++rank) {
