@@ -207,10 +207,8 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
             return {size * round_messages(size, 1), size * digits_below(size, 2)};
         case Algorithm::scan_doubling:
             return {prefix_messages(size), prefix_messages(size)};
-        case Algorithm::exscan_doubling: {
-            const Count messages = size - 1 + prefix_messages(size - 1);
-            return {messages, messages};
-        }
+        case Algorithm::exscan_doubling:
+            return {size - 1 + prefix_messages(size - 1), size - 1 + prefix_messages(size - 1)};
         case Algorithm::reduce_scatter_binomial:
             return {2 * (size - 1), size * (size - 1) + size - 1};
         case Algorithm::allgather_linear:
