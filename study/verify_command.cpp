@@ -42,8 +42,8 @@ std::vector<Family> families()
         {"inter_reduce_scatter", Algorithm::inter_reduce_scatter},
     };
     for (const auto& [name, algorithm] : between) {
-        all.push_back({name, [algorithm = algorithm](const Reach& reach) {
-                           return sweep_between_groups(algorithm, reach);
+        all.push_back({name, [one = algorithm](const Reach& reach) {
+                           return sweep_between_groups(one, reach);
                        }});
     }
     return all;

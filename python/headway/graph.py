@@ -223,7 +223,7 @@ def _draw_node(picture: Picture, rank: int, index: int, row: int, node: dict[str
                 title=f"node {index} of rank {rank}: {kind}, {node_words(node)}{slot}")
     words = node_words(node)
     picture.text(x + BOX_WIDTH / 2, y + 14, words, anchor="middle",
-                 size=10 if len(words) < 17 else 8)
+                 size=10 if len(words) < 15 else 9 if len(words) < 17 else 8)
 
 
 def _draw_legend(picture: Picture) -> None:
