@@ -79,7 +79,7 @@ std::optional<std::string> read_task(OptionWords& words, Task& task)
 {
     task.nodes = static_cast<std::uint32_t>(words.take_number("--nodes", 16, 1, most_ranks));
     task.ranks_a_node = static_cast<std::uint32_t>(words.take_number("--ppn", 1, 1, 65'536));
-    task.limit = words.take_number("--limit", 4'000'000, 1, std::uint64_t{1} << 40);
+    task.limit = words.take_number("--limit", 10'000'000, 1, std::uint64_t{1} << 40);
     const std::uint64_t ranks = std::uint64_t{task.nodes} * task.ranks_a_node;
     if (ranks > most_ranks) {
         return std::to_string(ranks) + " ranks are more than the " + std::to_string(most_ranks) +

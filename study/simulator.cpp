@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <queue>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "study/event_queue.hpp"
 
 namespace headway::study {
 
@@ -125,16 +126,9 @@ class Engine {
         arrive,    ///< its last byte is at the receiver
     };
     struct Event {
-        Picoseconds time;
-        std::uint64_t number;  ///< events of one time happen in the order in which they were made
-        std::uint32_t rank;    ///< or a message
+        std::uint32_t rank;  ///< or a message
         std::uint32_t node;
         Kind kind;
-
-        bool operator>(const Event& other) const
-        {
-            return time != other.time ? time > other.time : number > other.number;
-        }
     };
     struct Message {
         std::uint32_t from = 0;
@@ -154,7 +148,7 @@ class Engine {
 
     void push(Picoseconds time, Kind kind, std::uint32_t rank, std::uint32_t node = 0)
     {
-        events_.push({time, number_++, rank, node, kind});
+        events_.push(time, {rank, node, kind});
     }
     Picoseconds take_cpu(std::uint32_t rank, Picoseconds time)
     {
@@ -191,12 +185,11 @@ class Engine {
     std::vector<RankState> ranks_;
     std::vector<Picoseconds> out_free_;  ///< by node and NIC
     std::vector<Picoseconds> in_free_;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    EventQueue<Event> events_;
     std::vector<Message> messages_;
     std::vector<std::uint32_t> free_messages_;
     /// Offered messages whose receive has not started, by receiver: few at a time.
     std::vector<std::vector<std::uint32_t>> offers_;
-    std::uint64_t number_ = 0;
     std::uint32_t remaining_ = 0;
     Picoseconds now_ = 0;
     Simulated result_;
@@ -221,11 +214,11 @@ Engine::Engine(const Simulation& simulation, const Machine& machine)
 base::Result<Simulated> Engine::run()
 {
     constexpr std::uint64_t events_a_report = 1 << 18;
-    for (std::uint64_t count = 1; !events_.empty() && !is_lost_; ++count) {
-        const Event event = events_.top();
-        events_.pop();
-        now_ = event.time;
+    for (std::uint64_t count = 1; !events_.is_empty() && !is_lost_; ++count) {
+        const auto [time, event] = events_.pop();
+        now_ = time;
         handle(event);
+        events_.end_event();
         if (count % events_a_report == 0 && simulation_.report_progress) {
             simulation_.report_progress(result_.messages);
         }

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithm", help="only this one")
     parser.add_argument("--root", help="of collectives that have one (default 0)")
     parser.add_argument("--limit", help="leave algorithms out that send more messages "
-                                        "(default 4000000)")
+                                        "(default 10000000)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="change the machine or tune algorithms; a wrong key lists all")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the times, too")

@@ -8,9 +8,11 @@
 
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/coll/table.hpp"
+#include "study/event_queue.hpp"
 #include "study/traffic.hpp"
 
 namespace headway::study {
@@ -196,6 +198,29 @@ TEST(Simulator, SaysWhenAMessageHasNoReceive)
                                  .report_progress = {}},
                                 test_machine());
     EXPECT_FALSE(found.has_value());
+}
+
+// Also those that are pushed for the time that is being worked at.
+TEST(EventQueue, KeepsTheOrderOfEventsOfOneTime)
+{
+    EventQueue<int> queue;
+    queue.push(5, 1);
+    queue.push(3, 2);
+    queue.push(5, 3);
+    std::vector<std::pair<std::int64_t, int>> popped;
+    while (!queue.is_empty()) {
+        const auto [time, event] = queue.pop();
+        popped.emplace_back(time, event);
+        if (event == 1) {
+            queue.push(5, 4);
+            queue.push(9, 5);
+            queue.push(7, 6);
+        }
+        queue.end_event();
+    }
+    const std::vector<std::pair<std::int64_t, int>> wanted{{3, 2}, {5, 1}, {5, 3},
+                                                           {5, 4}, {7, 6}, {9, 5}};
+    EXPECT_EQ(popped, wanted);
 }
 
 TEST(Machine, TakesItsKeysAndRefusesOthers)
