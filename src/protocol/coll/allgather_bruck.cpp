@@ -38,10 +38,14 @@ Graph build(Place place, std::uint32_t ports, bool is_listed)
                                          {Space::scratch, distance, moved}));
         }
     }
-    const auto arrived = add_join(graph, here);
+    if (is_listed) {
+        here = {add_join(graph, here)};
+    }
     const auto deliver = [&](std::uint32_t from, std::uint32_t to, std::uint32_t count) {
-        graph.order(arrived,
-                    graph.copy({Space::scratch, from, count}, {Space::receive, to, count}));
+        const auto copied = graph.copy({Space::scratch, from, count}, {Space::receive, to, count});
+        for (const Graph::NodeIndex node : here) {
+            graph.order(node, copied);
+        }
     };
     if (is_listed) {
         for (std::uint32_t i = 0; i < size; ++i) {
