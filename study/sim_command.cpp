@@ -153,6 +153,9 @@ class Progress {
 std::optional<std::string> reason_to_skip(const coll::Row& row, const coll::Call& call,
                                           std::uint64_t messages, const Task& task)
 {
+    if (call.place.size > row.ranks_max) {
+        return "is for at most " + std::to_string(row.ranks_max) + " ranks";
+    }
     if (!coll::fits(row, call.place.size, call.tuning)) {
         return row.sizes == coll::Sizes::even
                    ? std::string("wants an even number of ranks")

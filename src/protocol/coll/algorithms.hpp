@@ -197,12 +197,12 @@ Graph allgather_exchange(const Call& call);
 Graph allgather_neighbor_exchange(Place place);
 
 /// Bruck's pattern, each block a message of its own that is forwarded at once. A late rank holds up
-/// only what goes through it. For sizes up to 65536.
+/// only what goes through it.
 /// Formula: N (N - 1) messages, as many blocks.
 Graph allgather_pipelined_bruck(const Call& call);
 
 /// Every block spreads along one tree whose nodes have `radix` neighbours; what comes from one
-/// neighbour goes to the others. Requires radix >= 2. For sizes up to 65536.
+/// neighbour goes to the others. Requires radix >= 2.
 /// Formula: N (N - 1) messages, as many blocks.
 Graph allgather_cayley(const Call& call);
 

@@ -89,7 +89,8 @@ constexpr Row rows[] = {
     {.algorithm = Algorithm::bcast_scatter_ring,
      .name = "bcast_scatter_ring",
      .collective = Collective::bcast,
-     .build = of_root<bcast_scatter_ring>},
+     .build = of_root<bcast_scatter_ring>,
+     .ranks_max = 65536},
     {.algorithm = Algorithm::bcast_two_level,
      .name = "bcast_two_level",
      .collective = Collective::bcast,
@@ -158,7 +159,8 @@ constexpr Row rows[] = {
      .collective = Collective::allreduce,
      .build = of_place<allreduce_ring>,
      .in_place = InPlace::everyone,
-     .keeps_order = false},
+     .keeps_order = false,
+     .ranks_max = 32768},
     {.algorithm = Algorithm::allreduce_two_level,
      .name = "allreduce_two_level",
      .collective = Collective::allreduce,
@@ -227,6 +229,7 @@ constexpr Row rows[] = {
      .collective = Collective::allgather,
      .build = of_place<allgather_ring>,
      .in_place = InPlace::everyone,
+     .ranks_max = 65536,
      .listing = Listing::no_scratch},
     {.algorithm = Algorithm::allgather_recursive_doubling,
      .name = "allgather_recursive_doubling",
@@ -261,6 +264,7 @@ constexpr Row rows[] = {
      .collective = Collective::allgather,
      .build = allgather_pipelined_bruck,
      .in_place = InPlace::everyone,
+     .ranks_max = 65536,
      .reads = {.ports = true},
      .tuning = {.ports = 1}},
     {.algorithm = Algorithm::allgather_neighbor_exchange,
@@ -268,12 +272,14 @@ constexpr Row rows[] = {
      .collective = Collective::allgather,
      .build = of_place<allgather_neighbor_exchange>,
      .in_place = InPlace::everyone,
-     .sizes = Sizes::even},
+     .sizes = Sizes::even,
+     .ranks_max = 131072},
     {.algorithm = Algorithm::allgather_cayley,
      .name = "allgather_cayley",
      .collective = Collective::allgather,
      .build = allgather_cayley,
      .in_place = InPlace::everyone,
+     .ranks_max = 65536,
      .reads = {.radix = true},
      .tuning = {.radix = 3}},
     {.algorithm = Algorithm::allgather_two_level,
@@ -348,6 +354,7 @@ constexpr Row rows[] = {
      .build = of_place<reduce_scatter_ring>,
      .in_place = InPlace::everyone,
      .keeps_order = false,
+     .ranks_max = 65536,
      .listing = Listing::as_send},
     {.algorithm = Algorithm::reduce_scatter_pairwise,
      .name = "reduce_scatter_pairwise",
@@ -401,6 +408,9 @@ const Row* find_row(std::string_view name) noexcept
 bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept
 {
     std::uint64_t power = 1;
+    if (size > row.ranks_max) {
+        return false;
+    }
     switch (row.sizes) {
         case Sizes::any:
             return true;

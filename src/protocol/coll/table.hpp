@@ -142,6 +142,8 @@ struct Row {
     InPlace in_place = InPlace::nobody;
     bool keeps_order = true;  ///< right for operators that do not commute
     Sizes sizes = Sizes::any;
+    /// A slot has 16 bits: beyond, messages between two ranks would share names.
+    std::uint32_t ranks_max = UINT32_MAX;
     Listing listing = Listing::no;
     Reads reads{};
     Tuning tuning{};  ///< used unless the caller knows better
