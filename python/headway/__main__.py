@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`."""
+"""The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`,
+`sim COLLECTIVE`, `graph COLLECTIVE`."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import argparse
 import os
 import sys
 
-from headway import bench, check_host, info, report
+from headway import bench, check_host, graph, info, report, sim
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,6 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
     )
     info.add_arguments(info_parser)
     info_parser.set_defaults(main=info.main)
+    sim_parser = commands.add_parser(
+        "sim", help="simulate all algorithms of a collective", description=sim.__doc__
+    )
+    sim.add_arguments(sim_parser)
+    sim_parser.set_defaults(main=sim.main)
+    graph_parser = commands.add_parser(
+        "graph", help="draw the graphs of a collective", description=graph.__doc__
+    )
+    graph.add_arguments(graph_parser)
+    graph_parser.set_defaults(main=graph.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

@@ -235,7 +235,7 @@ def _metric_lines(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) 
         for limit in metric.limits.get(GEOMETRIC_MEAN, ()):
             cells = _speedup_cells(plan, findings, metric, GEOMETRIC_MEAN, limit)
             rows.append([GEOMETRIC_MEAN, *[""] * len(plan.libraries), *cells])
-    return [*lines, "", *_aligned(rows), *_winners(plan, findings, metric),
+    return [*lines, "", *aligned(rows), *_winners(plan, findings, metric),
             *_thin(plan, findings, metric)]
 
 
@@ -356,7 +356,8 @@ def short_number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
-def _aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of columns. Requires: rows of one length, at least one."""
     table_rows = list(rows)
     widths = [max(len(row[column]) for row in table_rows) for column in range(len(table_rows[0]))]
     return [

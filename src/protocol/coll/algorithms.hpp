@@ -24,6 +24,14 @@
 //
 // Reductions combine operands in rank order, and always in the same tree for the same size, so
 // that results are bitwise equal run to run and, for allreduce, on all ranks.
+//
+// Formulas say how many messages all N ranks send together and how many blocks are in them; N is
+// the number of ranks, and
+//   R(N, k) = sum over w = 1, k + 1, (k + 1)^2 ... < N of min(k, (N - 1) / w), rounded down
+//   C       the largest power of two not above N, S = N - C the surplus ranks
+//   M       nodes, m the ranks of one; two-level algorithms only
+// Blocks are the caller's, or the pieces of a vector that is cut. "As many blocks" means one a
+// message. study/traffic.cpp evaluates them, the verifier counts.
 #pragma once
 
 #include <cstdint>
@@ -43,62 +51,217 @@ struct Place {
     bool in_place = false;
 };
 
-/// Dissemination: ceil(log2 size) rounds of empty messages; no rank finishes before all started.
-Graph barrier_dissemination(Place place);
+class Topology;
 
-/// Binomial tree from the root, largest subtree first.
-Graph bcast_binomial(Place place, std::uint32_t root);
+/// What an algorithm can be tuned by; each reads what its row of the table names.
+struct Tuning {
+    /// Parts that a tree's node is cut into (k-nomial), children of one (pipelined), neighbours of
+    /// one (Cayley).
+    std::uint32_t radix = 2;
+    std::uint32_t ports = 1;     ///< partners of one round
+    std::uint32_t window = 4;    ///< blocks that a rank sends at once
+    std::uint32_t segments = 8;  ///< pieces that the vector is cut into
+};
+
+/// One call as the builder of a rank sees it. All but the place is equal on all ranks.
+struct Call {
+    Place place{};
+    std::uint32_t root = 0;
+    Tuning tuning;
+    const Topology* topology = nullptr;  ///< of all ranks; two-level algorithms only
+};
+
+// --- Barrier: no rank finishes before all have started.
+
+/// Dissemination: ceil(log size / log (ports + 1)) rounds of empty messages.
+/// Formula: N R(N, ports) messages, no blocks.
+Graph barrier_dissemination(Place place, std::uint32_t ports);
+
+/// Two levels: everyone tells its node's lead, leads disseminate, leads release their nodes.
+/// Formula: 2 (N - M) + M R(M, ports) messages, no blocks.
+Graph barrier_two_level(const Call& call);
+
+// --- One vector from or to the root, or to all.
+
+/// K-nomial tree from the root, largest subtree first. With radix 2 the binomial tree, with radix
+/// `size` the root sends to all.
+/// Formula: N - 1 messages, as many blocks.
+Graph bcast_knomial(const Call& call);
+
+/// Pieces follow each other down a tree of `radix` children; with one child the chain. For long
+/// vectors.
+/// Formula: segments (N - 1) messages, as many blocks.
+Graph bcast_pipelined(const Call& call);
 
 /// Root scatters pieces down a binomial tree, then a ring allgathers them: for long vectors.
+/// Formula: with T = the sum over v = 1 ... N - 1 of min(lowest bit of v, N - v), N^2 - 1 - T
+/// messages of N (N - 1) blocks.
 Graph bcast_scatter_ring(Place place, std::uint32_t root);
 
-/// Binomial tree over ranks in their order (tree root 0), result forwarded to `root`. Right for
+/// Two levels: binomial among the leads of nodes, then binomial in each node.
+/// Formula: N - 1 messages, as many blocks.
+Graph bcast_two_level(const Call& call);
+
+/// K-nomial tree over ranks in their order (tree root 0), result forwarded to `root`. Right for
 /// operators that do not commute.
-Graph reduce_binomial(Place place, std::uint32_t root);
+/// Formula: N - 1 messages, one more unless the root is 0; as many blocks.
+Graph reduce_knomial(const Call& call);
+
+/// Pieces follow each other up a tree of `radix` children; with one child the chain. For long
+/// vectors and operators that commute.
+/// Formula: segments (N - 1) messages, as many blocks.
+Graph reduce_pipelined(const Call& call);
+
+/// Recursive halving of the vector, then a binomial gather of the pieces (Rabenseifner); surplus
+/// ranks fold into a neighbour first. For long vectors and operators that commute.
+/// Formula: S + C log2 C + C - 1 messages of S C + C (C - 1) + C / 2 log2 C blocks; one more of C
+/// blocks if the root folded into a neighbour.
+Graph reduce_halving_gather(Place place, std::uint32_t root);
+
+/// Two levels: binomial in each node, then binomial among the leads. For operators that commute.
+/// Formula: N - 1 messages, as many blocks.
+Graph reduce_two_level(const Call& call);
 
 /// Recursive doubling; surplus ranks fold into a neighbour first. Keeps rank order.
+/// Formula: C log2 C + 2 S messages, as many blocks.
 Graph allreduce_recursive_doubling(Place place);
 
 /// Recursive halving of the vector, then recursive doubling allgather (Rabenseifner); surplus
 /// ranks fold into a neighbour first. For long vectors and operators that commute.
+/// Formula: 2 S + 2 C log2 C messages of 2 S C + 2 C (C - 1) blocks.
 Graph allreduce_halving_doubling(Place place);
 
+/// Ring: every piece is combined on its way around, then goes around once more. 2 (size - 1)
+/// rounds with the neighbours. For very long vectors and operators that commute.
+/// Formula: 2 N (N - 1) messages, as many blocks.
+Graph allreduce_ring(Place place);
+
+/// Two levels: binomial reduction in each node, recursive doubling among the leads, binomial
+/// spread in each node. For operators that commute.
+/// Formula: 2 (N - M) messages and those of recursive doubling of M ranks, as many blocks.
+Graph allreduce_two_level(const Call& call);
+
+// --- One block of each rank.
+
 /// Everyone sends straight to the root; blocks arrive in their place. The root may list them.
+/// Formula: N - 1 messages, as many blocks.
 Graph gather_flat(Place place, std::uint32_t root);
 
 /// The root sends every block straight to its rank. The root may list them.
+/// Formula: N - 1 messages, as many blocks.
 Graph scatter_flat(Place place, std::uint32_t root);
 
-/// Bruck: ceil(log2 size) rounds through scratch. For short blocks.
-Graph allgather_bruck(Place place);
+/// K-nomial tree to the root: a rank sends the blocks of all below it in one message.
+/// Formula: N - 1 messages; as many blocks as the numbers below N have digits to the base radix
+/// that are not zero.
+Graph gather_knomial(const Call& call);
+
+/// The same tree from the root.
+/// Formula: as gather_knomial.
+Graph scatter_knomial(const Call& call);
+
+/// Two levels: blocks are gathered in each node, leads send them to the root.
+/// Formula: N - 1 messages of 2 N - M - m blocks, m of the root's node.
+Graph gather_two_level(const Call& call);
+
+/// The same way back.
+/// Formula: as gather_two_level.
+Graph scatter_two_level(const Call& call);
+
+/// Bruck with `ports` partners a round: ceil(log size / log (ports + 1)) rounds through scratch.
+/// For short blocks.
+/// Formula: N R(N, ports) messages of N (N - 1) blocks.
+Graph allgather_bruck(Place place, std::uint32_t ports);
 
 /// The same for listed blocks. Block i of scratch has the size of rank (rank + i) mod size's.
+/// Formula: N R(N, 1) messages of N (N - 1) blocks.
 Graph allgatherv_bruck(Place place);
 
 /// Ring: size - 1 rounds with the neighbours, no scratch. For long blocks. They may be listed.
+/// Formula: N (N - 1) messages, as many blocks.
 Graph allgather_ring(Place place);
+
+/// Everyone sends its block straight to everyone. Blocks may be listed.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph allgather_linear(Place place);
+
+/// Standard exchange: in round j everyone swaps all it has with the ranks that differ from it in
+/// digit j to the base ports + 1. With one port recursive doubling. Requires that the size is a
+/// power of ports + 1.
+/// Formula: N R(N, ports) messages of N (N - 1) blocks.
+Graph allgather_exchange(const Call& call);
+
+/// Neighbour exchange: size / 2 rounds, each with one neighbour in turn, of two blocks. Requires
+/// an even size.
+/// Formula: N^2 / 2 messages of N (N - 1) blocks.
+Graph allgather_neighbor_exchange(Place place);
+
+/// Bruck's pattern, each block a message of its own that is forwarded at once. A late rank holds up
+/// only what goes through it.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph allgather_pipelined_bruck(const Call& call);
+
+/// Every block spreads along one tree whose nodes have `radix` neighbours; what comes from one
+/// neighbour goes to the others. Requires radix >= 2.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph allgather_cayley(const Call& call);
+
+/// Two levels: gathered in each node, Bruck's pattern among the leads without copies, binomial
+/// spread in each node.
+/// Formula: 2 (N - M) messages and, for each w = 1, 2, 4 ... < M, M + min(w, M - w) - 1;
+/// N - M + N (M - 1) + N (N - M) blocks.
+Graph allgather_two_level(const Call& call);
 
 /// All pairs, partners rotated so that no rank is everybody's first target. Blocks may be listed;
 /// in place, block i of scratch has the size of receive's.
-Graph alltoall_pairwise(Place place);
+/// No more than `window` blocks leave a rank at once.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph alltoall_pairwise(Place place, std::uint32_t window);
 
 /// Bruck: ceil(log2 size) rounds of half of the blocks each, through scratch. For short blocks.
+/// Formula: N R(N, 1) messages; N blocks for each bit that is set in a number below N.
 Graph alltoall_bruck(Place place);
 
+/// Two levels: blocks are gathered in each node, leads swap those of whole nodes, and hand them
+/// out. For short blocks.
+/// Formula: 2 (N - M) + M (M - 1) messages of 2 N (N - M) + N^2 - (sum of m^2) blocks.
+Graph alltoall_two_level(const Call& call);
+
+// --- Prefixes, and reductions whose result is scattered.
+
+/// Inclusive prefix along the chain of ranks. Keeps rank order.
+/// Formula: N - 1 messages, as many blocks.
+Graph scan_linear(Place place);
+
 /// Inclusive prefix by recursive doubling: ceil(log2 size) rounds. Keeps rank order.
+/// Formula: P(N) = the sum over w = 1, 2, 4 ... < N of N - w messages, as many blocks.
 Graph scan_doubling(Place place);
 
 /// Exclusive prefix: contributions move up by one rank, then scan_doubling without rank 0, whose
 /// result is left alone. Keeps rank order.
+/// Formula: N - 1 + P(N - 1) messages, as many blocks.
 Graph exscan_doubling(Place place);
 
 /// Recursive halving of the blocks; surplus ranks fold into a neighbour first. For operators that
 /// commute. Blocks may be listed; send's follow each other, and scratch's are of the same sizes.
+/// Formula: 2 S + C log2 C messages of S N + N (C - 1) + S blocks.
 Graph reduce_scatter_halving(Place place);
 
 /// Binomial tree to rank 0, which sends every block to its rank. Keeps rank order. Blocks may be
 /// listed as above.
+/// Formula: 2 (N - 1) messages of N (N - 1) + N - 1 blocks.
 Graph reduce_scatter_binomial(Place place);
+
+/// Ring: every block is combined on its way around to its rank. For long blocks and operators that
+/// commute. Blocks may be listed as above.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph reduce_scatter_ring(Place place);
+
+/// Every block goes straight to its rank, which combines them in rank order. Keeps rank order.
+/// Formula: N (N - 1) messages, as many blocks.
+Graph reduce_scatter_pairwise(Place place);
+
+// --- Neighbours.
 
 /// The neighbours of a rank, in the order of their blocks; negative: none there.
 struct Neighbors {
@@ -112,17 +275,8 @@ struct Neighbors {
 /// Straight to all destinations and from all sources; blocks may be listed. With `has_one_block`
 /// (allgather) the send space is one block for all. Messages between the same two ranks keep the
 /// order of their blocks.
+/// Formula: a message for each edge, as many blocks.
 Graph neighbor_exchange(const Neighbors& neighbors, bool has_one_block);
-
-/// Number of rounds that double up to `size`: ceil(log2 size).
-constexpr std::uint32_t rounds_of_doubling(std::uint32_t size) noexcept
-{
-    std::uint32_t rounds = 0;
-    while ((std::uint64_t{1} << rounds) < size) {
-        ++rounds;
-    }
-    return rounds;
-}
 
 /// Largest power of two not above `size`. Requires size > 0.
 constexpr std::uint32_t power_of_two_below(std::uint32_t size) noexcept

@@ -87,7 +87,8 @@ Graph Builder::build()
     for (std::uint32_t distance = 1; distance < size_; distance *= 2) {
         round(distance, slot++);
     }
-    for (std::uint32_t i = 0; i < size_; ++i) {
+    // In place, the own block is where it belongs.
+    for (std::uint32_t i = place_.in_place ? 1 : 0; i < size_; ++i) {
         const std::uint32_t from = (place_.rank + size_ - i) % size_;
         copy({Space::scratch, i, 1}, {Space::receive, from, 1});
     }

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "protocol/coll/reduce_tree.hpp"
+#include "protocol/coll/team.hpp"
 
 namespace headway::protocol::coll {
 
@@ -18,35 +18,19 @@ constexpr std::uint16_t across_slot = 1;
 constexpr std::uint16_t spread_slot = 2;
 constexpr Extent result{.space = Space::receive};
 
-/// A binomial tree from place 0 on, as seen from `place` of `count`; `real` gives a place's rank.
-/// `ready` is the node that lets place 0 start.
-template <typename Real>
-void add_spread(Graph& graph, std::uint32_t place, std::uint32_t count, const Real& real,
-                Graph::NodeIndex ready)
+/// The own group, its first rank first.
+Team own_group(const TwoSides& sides)
 {
-    std::uint32_t top = power_of_two_below(count) * 2;
-    if (place != 0) {
-        top = place & (~place + 1);
-        ready = graph.receive(real(place & (place - 1)), spread_slot, result);
-    }
-    for (std::uint32_t step = top / 2; step != 0; step /= 2) {
-        if (place + step < count) {
-            graph.order(ready, graph.send(real(place + step), spread_slot, result));
-        }
-    }
+    return Team::range(sides.rank, sides.own_begin(), sides.own_size());
 }
 
 /// Reduces the group's vectors to its first rank, which sends them across to `peer`.
-Reduced add_reduction_across(Graph& graph, const TwoSides& sides, Extent input, std::uint32_t peer)
+void add_reduction_across(Graph& graph, const TwoSides& sides, Extent input, std::uint32_t peer)
 {
-    const std::uint32_t rank = sides.rank - sides.own_begin();
-    const Reduced reduced =
-        add_reduce_tree(graph, {rank, sides.own_size(), false}, input, sides.own_begin());
-    graph.scratch_blocks = reduced.scratch_vectors * input.block_count;
-    if (rank == 0) {
+    const Reduced reduced = add_tree_reduction(graph, own_group(sides), {}, {.vector = input});
+    if (sides.rank == sides.own_begin()) {
         graph.order(reduced.combined, graph.send(peer, across_slot, reduced.vector));
     }
-    return reduced;
 }
 
 }  // namespace
@@ -57,12 +41,11 @@ Graph inter_bcast(const TwoSides& sides, std::uint32_t root)
     if (root == no_root) {
         return graph;
     }
-    const std::uint32_t begin = root < sides.first_size ? sides.first_size : 0;
-    const std::uint32_t count =
-        root < sides.first_size ? sides.size - sides.first_size : sides.first_size;
-    const std::uint32_t place = sides.rank == root ? 0 : sides.rank - begin + 1;
-    const auto real = [&](std::uint32_t other) { return other == 0 ? root : begin + other - 1; };
-    add_spread(graph, place, count + 1, real, Graph::none);
+    const bool is_root_first = root < sides.first_size;
+    const std::uint32_t begin = is_root_first ? sides.first_size : 0;
+    const std::uint32_t count = is_root_first ? sides.size - sides.first_size : sides.first_size;
+    add_tree_spread(graph, Team::headed(sides.rank, root, begin, count), {.slot = spread_slot},
+                    result, Graph::none);
     return graph;
 }
 
@@ -86,9 +69,7 @@ Graph inter_allreduce(const TwoSides& sides)
     if (sides.rank == begin) {
         arrived = graph.receive(sides.other_begin(), across_slot, result);
     }
-    add_spread(
-        graph, sides.rank - begin, sides.own_size(),
-        [&](std::uint32_t place) { return begin + place; }, arrived);
+    add_tree_spread(graph, own_group(sides), {.slot = spread_slot}, result, arrived);
     return graph;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/coll/reduce_tree.hpp"
+#include "protocol/coll/team.hpp"
 
 namespace headway::protocol::coll {
 
@@ -12,8 +12,8 @@ Graph reduce_scatter_binomial(Place place)
     constexpr std::uint16_t scatter_slot = 1;
     Graph graph;
     const Extent result{.space = Space::receive};
-    const Reduced reduced = add_reduce_tree(graph, place, {Space::send, 0, place.size});
-    graph.scratch_blocks = reduced.scratch_vectors * place.size;
+    const Reduced reduced = add_tree_reduction(graph, Team::all(place, 0), {},
+                                               {.vector = {Space::send, 0, place.size}});
     const auto block = [&](std::uint32_t rank) {
         return Extent{reduced.vector.space, reduced.vector.first_block + rank, 1};
     };

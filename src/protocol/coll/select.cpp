@@ -108,49 +108,14 @@ Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint
         case Algorithm::inter_reduce_scatter:
             return inter_reduce_scatter(sides);
         default:
-            return barrier_dissemination({sides.rank, sides.size, false});
+            return barrier_dissemination({sides.rank, sides.size, false}, 1);
     }
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)
 {
-    switch (algorithm) {
-        case Algorithm::barrier_dissemination:
-            return barrier_dissemination(place);
-        case Algorithm::bcast_binomial:
-            return bcast_binomial(place, root);
-        case Algorithm::bcast_scatter_ring:
-            return bcast_scatter_ring(place, root);
-        case Algorithm::reduce_binomial:
-            return reduce_binomial(place, root);
-        case Algorithm::allreduce_recursive_doubling:
-            return allreduce_recursive_doubling(place);
-        case Algorithm::allreduce_halving_doubling:
-            return allreduce_halving_doubling(place);
-        case Algorithm::gather_flat:
-            return gather_flat(place, root);
-        case Algorithm::scatter_flat:
-            return scatter_flat(place, root);
-        case Algorithm::allgather_bruck:
-            return allgather_bruck(place);
-        case Algorithm::allgatherv_bruck:
-            return allgatherv_bruck(place);
-        case Algorithm::allgather_ring:
-            return allgather_ring(place);
-        case Algorithm::alltoall_pairwise:
-            return alltoall_pairwise(place);
-        case Algorithm::alltoall_bruck:
-            return alltoall_bruck(place);
-        case Algorithm::scan_doubling:
-            return scan_doubling(place);
-        case Algorithm::exscan_doubling:
-            return exscan_doubling(place);
-        case Algorithm::reduce_scatter_halving:
-            return reduce_scatter_halving(place);
-        default:
-            break;
-    }
-    return reduce_scatter_binomial(place);
+    const Row& row = row_of(algorithm);
+    return row.build({.place = place, .root = root, .tuning = row.tuning});
 }
 
 }  // namespace headway::protocol::coll

@@ -3,65 +3,10 @@
 
 #include <cstdint>
 
-#include "protocol/coll/algorithms.hpp"
 #include "protocol/coll/between_groups.hpp"
+#include "protocol/coll/table.hpp"
 
 namespace headway::protocol::coll {
-
-enum class Collective : std::uint8_t {
-    barrier,
-    bcast,
-    reduce,
-    allreduce,
-    gather,
-    scatter,
-    allgather,
-    allgatherv,
-    alltoall,
-    alltoallv,  ///< also alltoallw
-    scan,
-    exscan,
-    reduce_scatter,
-    neighbor_allgather,
-    neighbor_alltoall,
-};
-
-/// Its graph depends on a topology, not on a place alone.
-constexpr bool is_of_neighbors(Collective collective) noexcept
-{
-    return collective == Collective::neighbor_allgather ||
-           collective == Collective::neighbor_alltoall;
-}
-
-enum class Algorithm : std::uint8_t {
-    barrier_dissemination,
-    bcast_binomial,
-    bcast_scatter_ring,
-    reduce_binomial,
-    allreduce_recursive_doubling,
-    allreduce_halving_doubling,
-    gather_flat,
-    scatter_flat,
-    allgather_bruck,
-    allgatherv_bruck,
-    allgather_ring,
-    alltoall_pairwise,
-    alltoall_bruck,
-    scan_doubling,
-    exscan_doubling,
-    reduce_scatter_halving,
-    reduce_scatter_binomial,
-    neighbor_allgather,
-    neighbor_alltoall,
-    inter_bcast,
-    inter_reduce,
-    inter_allreduce,
-    inter_gather,
-    inter_scatter,
-    inter_allgather,
-    inter_alltoall,
-    inter_reduce_scatter,
-};
 
 /// What the choice may depend on: facts that are equal on all ranks of the call.
 struct Shape {
@@ -75,7 +20,7 @@ struct Shape {
 Algorithm choose(Collective collective, const Shape& shape) noexcept;
 /// Of an inter-communicator. Requires: not a scan and not one of neighbours.
 Algorithm choose_between_groups(Collective collective) noexcept;
-/// Requires: neither of neighbours, see neighbor_exchange(), nor between groups.
+/// As its row of the table is tuned. Requires: an algorithm of one group that reads no topology.
 Graph build(Algorithm algorithm, Place place, std::uint32_t root);
 /// Requires: an algorithm between groups.
 Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint32_t root);

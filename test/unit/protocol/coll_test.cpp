@@ -18,9 +18,6 @@ namespace {
 
 using engine::Space;
 
-/// Who may have his own block in the receive space already.
-enum class InPlace : std::uint8_t { nobody, root, everyone };
-
 struct Subject {
     const char* name;
     Algorithm algorithm;
@@ -337,7 +334,7 @@ TEST(CollBarrier, NobodyLeavesBeforeTheLastEnters)
         for (std::uint32_t late = 0; late < size; ++late) {
             std::vector<Graph> all;
             for (std::uint32_t rank = 0; rank < size; ++rank) {
-                all.push_back(barrier_dissemination({rank, size, false}));
+                all.push_back(barrier_dissemination({rank, size, false}, 1));
             }
             SymbolicRun run(std::move(all), 0, size);
             run.run_without(late);

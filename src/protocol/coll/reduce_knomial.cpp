@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol/coll/reduce_tree.hpp"
+#include "protocol/coll/team.hpp"
 
 namespace headway::protocol::coll {
 
 using engine::Extent;
 using engine::Space;
 
-Graph reduce_binomial(Place place, std::uint32_t root)
+// The tree's top is rank 0 whatever the root: only then indices are ranks and keep their order.
+Graph reduce_knomial(const Call& call)
 {
     constexpr std::uint16_t forward_slot = 1;
     Graph graph;
+    const Place place = call.place;
     // The root of the operation may have its contribution in place of the result.
-    const Reduced reduced =
-        add_reduce_tree(graph, place, {.space = place.in_place ? Space::receive : Space::send});
-    graph.scratch_blocks = reduced.scratch_vectors;
-
+    const Extent input{.space = place.in_place ? Space::receive : Space::send};
+    const Reduced reduced = add_tree_reduction(graph, Team::all(place, 0),
+                                               {.radix = call.tuning.radix}, {.vector = input});
     const Extent result{.space = Space::receive};
-    if (place.rank == 0 && root != 0) {
-        graph.order(reduced.combined, graph.send(root, forward_slot, reduced.vector));
+    if (place.rank == 0 && call.root != 0) {
+        graph.order(reduced.combined, graph.send(call.root, forward_slot, reduced.vector));
     } else if (place.rank == 0 && reduced.vector.space != Space::receive) {
         graph.order(reduced.combined, graph.copy(reduced.vector, result));
     }
-    if (place.rank == root && root != 0) {
+    if (place.rank == call.root && call.root != 0) {
         const auto arrived = graph.receive(0, forward_slot, result);
         // In place, the contribution must have left before the result overwrites it.
-        for (Graph::NodeIndex node = 0; node < arrived; ++node) {
+        for (Graph::NodeIndex node = 0; place.in_place && node < arrived; ++node) {
             graph.order(node, arrived);
         }
     }

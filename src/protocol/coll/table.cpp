@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/coll/table.hpp"
+
+#include <algorithm>
+
+namespace headway::protocol::coll {
+
+namespace {
+
+// Builders take what they need; the table hands out calls.
+template <Graph (*builder)(Place)>
+Graph of_place(const Call& call)
+{
+    return builder(call.place);
+}
+
+template <Graph (*builder)(Place, std::uint32_t)>
+Graph of_root(const Call& call)
+{
+    return builder(call.place, call.root);
+}
+
+template <Graph (*builder)(Place, std::uint32_t)>
+Graph of_ports(const Call& call)
+{
+    return builder(call.place, call.tuning.ports);
+}
+
+template <Graph (*builder)(Place, std::uint32_t)>
+Graph of_window(const Call& call)
+{
+    return builder(call.place, call.tuning.window);
+}
+
+/// A k-nomial tree whose root has everyone as a child.
+template <Graph (*builder)(const Call&)>
+Graph of_flat_tree(const Call& call)
+{
+    Call flat = call;
+    flat.tuning.radix = call.place.size;
+    return builder(flat);
+}
+
+constexpr Row rows[] = {
+    {.algorithm = Algorithm::barrier_dissemination,
+     .name = "barrier_dissemination",
+     .collective = Collective::barrier,
+     .build = of_ports<barrier_dissemination>,
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::barrier_dissemination_ports,
+     .name = "barrier_dissemination_ports",
+     .collective = Collective::barrier,
+     .build = of_ports<barrier_dissemination>,
+     .reads = {.ports = true},
+     .tuning = {.ports = 3}},
+    {.algorithm = Algorithm::barrier_two_level,
+     .name = "barrier_two_level",
+     .collective = Collective::barrier,
+     .build = barrier_two_level,
+     .reads = {.ports = true, .topology = true},
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::bcast_flat,
+     .name = "bcast_flat",
+     .collective = Collective::bcast,
+     .build = of_flat_tree<bcast_knomial>},
+    {.algorithm = Algorithm::bcast_binomial,
+     .name = "bcast_binomial",
+     .collective = Collective::bcast,
+     .build = bcast_knomial,
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::bcast_knomial,
+     .name = "bcast_knomial",
+     .collective = Collective::bcast,
+     .build = bcast_knomial,
+     .reads = {.radix = true},
+     .tuning = {.radix = 4}},
+    {.algorithm = Algorithm::bcast_pipelined_chain,
+     .name = "bcast_pipelined_chain",
+     .collective = Collective::bcast,
+     .build = bcast_pipelined,
+     .reads = {.segments = true},
+     .tuning = {.radix = 1}},
+    {.algorithm = Algorithm::bcast_pipelined_tree,
+     .name = "bcast_pipelined_tree",
+     .collective = Collective::bcast,
+     .build = bcast_pipelined,
+     .reads = {.radix = true, .segments = true},
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::bcast_scatter_ring,
+     .name = "bcast_scatter_ring",
+     .collective = Collective::bcast,
+     .build = of_root<bcast_scatter_ring>,
+     .ranks_max = 65536},
+    {.algorithm = Algorithm::bcast_two_level,
+     .name = "bcast_two_level",
+     .collective = Collective::bcast,
+     .build = bcast_two_level,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::reduce_flat,
+     .name = "reduce_flat",
+     .collective = Collective::reduce,
+     .build = of_flat_tree<reduce_knomial>,
+     .in_place = InPlace::root},
+    {.algorithm = Algorithm::reduce_binomial,
+     .name = "reduce_binomial",
+     .collective = Collective::reduce,
+     .build = reduce_knomial,
+     .in_place = InPlace::root,
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::reduce_knomial,
+     .name = "reduce_knomial",
+     .collective = Collective::reduce,
+     .build = reduce_knomial,
+     .in_place = InPlace::root,
+     .reads = {.radix = true},
+     .tuning = {.radix = 4}},
+    {.algorithm = Algorithm::reduce_pipelined_chain,
+     .name = "reduce_pipelined_chain",
+     .collective = Collective::reduce,
+     .build = reduce_pipelined,
+     .in_place = InPlace::root,
+     .keeps_order = false,
+     .reads = {.segments = true},
+     .tuning = {.radix = 1}},
+    {.algorithm = Algorithm::reduce_pipelined_tree,
+     .name = "reduce_pipelined_tree",
+     .collective = Collective::reduce,
+     .build = reduce_pipelined,
+     .in_place = InPlace::root,
+     .keeps_order = false,
+     .reads = {.radix = true, .segments = true},
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::reduce_halving_gather,
+     .name = "reduce_halving_gather",
+     .collective = Collective::reduce,
+     .build = of_root<reduce_halving_gather>,
+     .in_place = InPlace::root,
+     .keeps_order = false},
+    {.algorithm = Algorithm::reduce_two_level,
+     .name = "reduce_two_level",
+     .collective = Collective::reduce,
+     .build = reduce_two_level,
+     .in_place = InPlace::root,
+     .keeps_order = false,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::allreduce_recursive_doubling,
+     .name = "allreduce_recursive_doubling",
+     .collective = Collective::allreduce,
+     .build = of_place<allreduce_recursive_doubling>,
+     .in_place = InPlace::everyone},
+    {.algorithm = Algorithm::allreduce_halving_doubling,
+     .name = "allreduce_halving_doubling",
+     .collective = Collective::allreduce,
+     .build = of_place<allreduce_halving_doubling>,
+     .in_place = InPlace::everyone,
+     .keeps_order = false},
+    {.algorithm = Algorithm::allreduce_ring,
+     .name = "allreduce_ring",
+     .collective = Collective::allreduce,
+     .build = of_place<allreduce_ring>,
+     .in_place = InPlace::everyone,
+     .keeps_order = false,
+     .ranks_max = 32768},
+    {.algorithm = Algorithm::allreduce_two_level,
+     .name = "allreduce_two_level",
+     .collective = Collective::allreduce,
+     .build = allreduce_two_level,
+     .in_place = InPlace::everyone,
+     .keeps_order = false,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::gather_flat,
+     .name = "gather_flat",
+     .collective = Collective::gather,
+     .build = of_root<gather_flat>,
+     .in_place = InPlace::root,
+     .listing = Listing::no_scratch},
+    {.algorithm = Algorithm::gather_binomial,
+     .name = "gather_binomial",
+     .collective = Collective::gather,
+     .build = gather_knomial,
+     .in_place = InPlace::root,
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::gather_knomial,
+     .name = "gather_knomial",
+     .collective = Collective::gather,
+     .build = gather_knomial,
+     .in_place = InPlace::root,
+     .reads = {.radix = true},
+     .tuning = {.radix = 4}},
+    {.algorithm = Algorithm::gather_two_level,
+     .name = "gather_two_level",
+     .collective = Collective::gather,
+     .build = gather_two_level,
+     .in_place = InPlace::root,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::scatter_flat,
+     .name = "scatter_flat",
+     .collective = Collective::scatter,
+     .build = of_root<scatter_flat>,
+     .in_place = InPlace::root,
+     .listing = Listing::no_scratch},
+    {.algorithm = Algorithm::scatter_binomial,
+     .name = "scatter_binomial",
+     .collective = Collective::scatter,
+     .build = scatter_knomial,
+     .in_place = InPlace::root,
+     .tuning = {.radix = 2}},
+    {.algorithm = Algorithm::scatter_knomial,
+     .name = "scatter_knomial",
+     .collective = Collective::scatter,
+     .build = scatter_knomial,
+     .in_place = InPlace::root,
+     .reads = {.radix = true},
+     .tuning = {.radix = 4}},
+    {.algorithm = Algorithm::scatter_two_level,
+     .name = "scatter_two_level",
+     .collective = Collective::scatter,
+     .build = scatter_two_level,
+     .in_place = InPlace::root,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::allgather_linear,
+     .name = "allgather_linear",
+     .collective = Collective::allgather,
+     .build = of_place<allgather_linear>,
+     .in_place = InPlace::everyone,
+     .listing = Listing::no_scratch},
+    {.algorithm = Algorithm::allgather_ring,
+     .name = "allgather_ring",
+     .collective = Collective::allgather,
+     .build = of_place<allgather_ring>,
+     .in_place = InPlace::everyone,
+     .ranks_max = 65536,
+     .listing = Listing::no_scratch},
+    {.algorithm = Algorithm::allgather_recursive_doubling,
+     .name = "allgather_recursive_doubling",
+     .collective = Collective::allgather,
+     .build = allgather_exchange,
+     .in_place = InPlace::everyone,
+     .sizes = Sizes::power_of_ports,
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::allgather_exchange,
+     .name = "allgather_exchange",
+     .collective = Collective::allgather,
+     .build = allgather_exchange,
+     .in_place = InPlace::everyone,
+     .sizes = Sizes::power_of_ports,
+     .reads = {.ports = true},
+     .tuning = {.ports = 3}},
+    {.algorithm = Algorithm::allgather_bruck,
+     .name = "allgather_bruck",
+     .collective = Collective::allgather,
+     .build = of_ports<allgather_bruck>,
+     .in_place = InPlace::everyone,
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::allgather_bruck_ports,
+     .name = "allgather_bruck_ports",
+     .collective = Collective::allgather,
+     .build = of_ports<allgather_bruck>,
+     .in_place = InPlace::everyone,
+     .reads = {.ports = true},
+     .tuning = {.ports = 3}},
+    {.algorithm = Algorithm::allgather_pipelined_bruck,
+     .name = "allgather_pipelined_bruck",
+     .collective = Collective::allgather,
+     .build = allgather_pipelined_bruck,
+     .in_place = InPlace::everyone,
+     .ranks_max = 65536,
+     .reads = {.ports = true},
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::allgather_neighbor_exchange,
+     .name = "allgather_neighbor_exchange",
+     .collective = Collective::allgather,
+     .build = of_place<allgather_neighbor_exchange>,
+     .in_place = InPlace::everyone,
+     .sizes = Sizes::even,
+     .ranks_max = 131072},
+    {.algorithm = Algorithm::allgather_cayley,
+     .name = "allgather_cayley",
+     .collective = Collective::allgather,
+     .build = allgather_cayley,
+     .in_place = InPlace::everyone,
+     .ranks_max = 65536,
+     .reads = {.radix = true},
+     .tuning = {.radix = 3}},
+    {.algorithm = Algorithm::allgather_two_level,
+     .name = "allgather_two_level",
+     .collective = Collective::allgather,
+     .build = allgather_two_level,
+     .in_place = InPlace::everyone,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::allgatherv_bruck,
+     .name = "allgatherv_bruck",
+     .collective = Collective::allgatherv,
+     .build = of_place<allgatherv_bruck>,
+     .in_place = InPlace::everyone,
+     .listing = Listing::rotated},
+    {.algorithm = Algorithm::alltoall_pairwise,
+     .name = "alltoall_pairwise",
+     .collective = Collective::alltoall,
+     .build = of_window<alltoall_pairwise>,
+     .in_place = InPlace::everyone,
+     .listing = Listing::as_receive,
+     .tuning = {.window = UINT32_MAX}},
+    {.algorithm = Algorithm::alltoall_throttled,
+     .name = "alltoall_throttled",
+     .collective = Collective::alltoall,
+     .build = of_window<alltoall_pairwise>,
+     .in_place = InPlace::everyone,
+     .listing = Listing::as_receive,
+     .reads = {.window = true},
+     .tuning = {.window = 4}},
+    {.algorithm = Algorithm::alltoall_bruck,
+     .name = "alltoall_bruck",
+     .collective = Collective::alltoall,
+     .build = of_place<alltoall_bruck>,
+     .in_place = InPlace::everyone},
+    {.algorithm = Algorithm::alltoall_two_level,
+     .name = "alltoall_two_level",
+     .collective = Collective::alltoall,
+     .build = alltoall_two_level,
+     .in_place = InPlace::everyone,
+     .reads = {.topology = true}},
+    {.algorithm = Algorithm::scan_linear,
+     .name = "scan_linear",
+     .collective = Collective::scan,
+     .build = of_place<scan_linear>,
+     .in_place = InPlace::everyone},
+    {.algorithm = Algorithm::scan_doubling,
+     .name = "scan_doubling",
+     .collective = Collective::scan,
+     .build = of_place<scan_doubling>,
+     .in_place = InPlace::everyone},
+    {.algorithm = Algorithm::exscan_doubling,
+     .name = "exscan_doubling",
+     .collective = Collective::exscan,
+     .build = of_place<exscan_doubling>,
+     .in_place = InPlace::everyone},
+    {.algorithm = Algorithm::reduce_scatter_halving,
+     .name = "reduce_scatter_halving",
+     .collective = Collective::reduce_scatter,
+     .build = of_place<reduce_scatter_halving>,
+     .in_place = InPlace::everyone,
+     .keeps_order = false,
+     .listing = Listing::as_send},
+    {.algorithm = Algorithm::reduce_scatter_binomial,
+     .name = "reduce_scatter_binomial",
+     .collective = Collective::reduce_scatter,
+     .build = of_place<reduce_scatter_binomial>,
+     .in_place = InPlace::everyone,
+     .listing = Listing::as_send},
+    {.algorithm = Algorithm::reduce_scatter_ring,
+     .name = "reduce_scatter_ring",
+     .collective = Collective::reduce_scatter,
+     .build = of_place<reduce_scatter_ring>,
+     .in_place = InPlace::everyone,
+     .keeps_order = false,
+     .ranks_max = 65536,
+     .listing = Listing::as_send},
+    {.algorithm = Algorithm::reduce_scatter_pairwise,
+     .name = "reduce_scatter_pairwise",
+     .collective = Collective::reduce_scatter,
+     .build = of_place<reduce_scatter_pairwise>,
+     .in_place = InPlace::everyone},
+};
+
+constexpr bool is_in_order()
+{
+    for (std::size_t i = 0; i < std::size(rows); ++i) {
+        if (static_cast<std::size_t>(rows[i].algorithm) != i) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(is_in_order());
+
+constexpr std::string_view collective_names[] = {
+    "barrier", "bcast",     "reduce",         "allreduce",          "gather",
+    "scatter", "allgather", "allgatherv",     "alltoall",           "alltoallv",
+    "scan",    "exscan",    "reduce_scatter", "neighbor_allgather", "neighbor_alltoall",
+};
+static_assert(std::size(collective_names) ==
+              static_cast<std::size_t>(Collective::neighbor_alltoall) + 1);
+
+}  // namespace
+
+std::string_view name_of(Collective collective) noexcept
+{
+    return collective_names[static_cast<std::size_t>(collective)];
+}
+
+std::span<const Row> table() noexcept
+{
+    return rows;
+}
+
+const Row& row_of(Algorithm algorithm) noexcept
+{
+    return rows[static_cast<std::size_t>(algorithm)];
+}
+
+const Row* find_row(std::string_view name) noexcept
+{
+    const Row* const found = std::ranges::find(rows, name, &Row::name);
+    return found != std::end(rows) ? found : nullptr;
+}
+
+bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept
+{
+    std::uint64_t power = 1;
+    if (size > row.ranks_max) {
+        return false;
+    }
+    switch (row.sizes) {
+        case Sizes::any:
+            return true;
+        case Sizes::even:
+            return size % 2 == 0;
+        case Sizes::power_of_ports:
+            break;
+    }
+    while (power < size) {
+        power *= std::uint64_t{tuning.ports} + 1;
+    }
+    return power == size;
+}
+
+}  // namespace headway::protocol::coll

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// All algorithms as data: what selection, verifier, simulator and drawing know of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "protocol/coll/algorithms.hpp"
+
+namespace headway::protocol::coll {
+
+enum class Collective : std::uint8_t {
+    barrier,
+    bcast,
+    reduce,
+    allreduce,
+    gather,
+    scatter,
+    allgather,
+    allgatherv,
+    alltoall,
+    alltoallv,  ///< also alltoallw
+    scan,
+    exscan,
+    reduce_scatter,
+    neighbor_allgather,
+    neighbor_alltoall,
+};
+
+/// Its graph depends on a topology, not on a place alone.
+constexpr bool is_of_neighbors(Collective collective) noexcept
+{
+    return collective == Collective::neighbor_allgather ||
+           collective == Collective::neighbor_alltoall;
+}
+
+constexpr bool is_rooted(Collective collective) noexcept
+{
+    return collective == Collective::bcast || collective == Collective::reduce ||
+           collective == Collective::gather || collective == Collective::scatter;
+}
+
+/// The algorithms of one group in the order of the table, then those of neighbours and those
+/// between groups, whose builders take other parameters.
+enum class Algorithm : std::uint8_t {
+    barrier_dissemination,
+    barrier_dissemination_ports,
+    barrier_two_level,
+    bcast_flat,
+    bcast_binomial,
+    bcast_knomial,
+    bcast_pipelined_chain,
+    bcast_pipelined_tree,
+    bcast_scatter_ring,
+    bcast_two_level,
+    reduce_flat,
+    reduce_binomial,
+    reduce_knomial,
+    reduce_pipelined_chain,
+    reduce_pipelined_tree,
+    reduce_halving_gather,
+    reduce_two_level,
+    allreduce_recursive_doubling,
+    allreduce_halving_doubling,
+    allreduce_ring,
+    allreduce_two_level,
+    gather_flat,
+    gather_binomial,
+    gather_knomial,
+    gather_two_level,
+    scatter_flat,
+    scatter_binomial,
+    scatter_knomial,
+    scatter_two_level,
+    allgather_linear,
+    allgather_ring,
+    allgather_recursive_doubling,
+    allgather_exchange,
+    allgather_bruck,
+    allgather_bruck_ports,
+    allgather_pipelined_bruck,
+    allgather_neighbor_exchange,
+    allgather_cayley,
+    allgather_two_level,
+    allgatherv_bruck,
+    alltoall_pairwise,
+    alltoall_throttled,
+    alltoall_bruck,
+    alltoall_two_level,
+    scan_linear,
+    scan_doubling,
+    exscan_doubling,
+    reduce_scatter_halving,
+    reduce_scatter_binomial,
+    reduce_scatter_ring,
+    reduce_scatter_pairwise,
+    neighbor_allgather,
+    neighbor_alltoall,
+    inter_bcast,
+    inter_reduce,
+    inter_allreduce,
+    inter_gather,
+    inter_scatter,
+    inter_allgather,
+    inter_alltoall,
+    inter_reduce_scatter,
+};
+
+/// As the enumerator.
+std::string_view name_of(Collective collective) noexcept;
+
+/// Who may have his own block in the receive space already.
+enum class InPlace : std::uint8_t { nobody, root, everyone };
+
+/// Numbers of ranks that an algorithm is for.
+enum class Sizes : std::uint8_t { any, even, power_of_ports };
+
+/// Whether blocks may be listed (v-forms), and then the sizes of scratch's.
+enum class Listing : std::uint8_t {
+    no,
+    no_scratch,
+    as_send,     ///< block i of scratch has the size of send's block i mod size
+    as_receive,  ///< block i of scratch has the size of receive's block i, used in place only
+    rotated,     ///< block i of scratch has the size of rank (rank + i) mod size's
+};
+
+/// Which fields of Call a builder reads besides place and root.
+struct Reads {
+    bool radix = false;
+    bool ports = false;
+    bool window = false;
+    bool segments = false;
+    bool topology = false;
+};
+
+struct Row {
+    Algorithm algorithm;
+    std::string_view name;  ///< as the enumerator
+    Collective collective;
+    Graph (*build)(const Call& call);
+    InPlace in_place = InPlace::nobody;
+    bool keeps_order = true;  ///< right for operators that do not commute
+    Sizes sizes = Sizes::any;
+    /// A slot has 16 bits: beyond, messages between two ranks would share names.
+    std::uint32_t ranks_max = UINT32_MAX;
+    Listing listing = Listing::no;
+    Reads reads{};
+    Tuning tuning{};  ///< used unless the caller knows better
+};
+
+/// The algorithms of one group.
+std::span<const Row> table() noexcept;
+
+/// Requires: an algorithm of one group.
+const Row& row_of(Algorithm algorithm) noexcept;
+
+/// Null: there is no such algorithm.
+const Row* find_row(std::string_view name) noexcept;
+
+/// An algorithm of one group can serve `size` ranks, tuned like this.
+bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept;
+
+}  // namespace headway::protocol::coll

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/graph_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "protocol/coll/select.hpp"
+#include "protocol/coll/topology.hpp"
+#include "study/graph_order.hpp"
+#include "study/option_words.hpp"
+#include "study/rank_proof.hpp"
+#include "study/tuning_words.hpp"
+
+namespace headway::study {
+
+using engine::Extent;
+using engine::Graph;
+using engine::GraphNode;
+using engine::NodeKind;
+
+namespace {
+
+// A drawing of more is no help to anybody.
+constexpr std::uint64_t most_ranks = 64;
+
+int complain(const std::string& sentence)
+{
+    std::fprintf(stderr, "headway: graph: %s\n", sentence.c_str());
+    return 2;
+}
+
+struct Task {
+    const coll::Row* row = nullptr;
+    coll::Call call;
+    std::uint32_t size = 1;
+    std::uint32_t ranks_a_node = 1;
+    bool in_place = false;
+};
+
+/// The collective of that name, or the algorithm.
+const coll::Row* choose_row(std::string_view collective, std::string_view algorithm,
+                            const coll::Shape& shape)
+{
+    for (const coll::Row& row : coll::table()) {
+        if (name_of(row.collective) != collective) {
+            continue;
+        }
+        if (algorithm.empty()) {
+            return &coll::row_of(coll::choose(row.collective, shape));
+        }
+        if (row.name == algorithm) {
+            return &row;
+        }
+    }
+    return nullptr;
+}
+
+std::optional<std::string> read_task(OptionWords& words, Task& task)
+{
+    task.size = static_cast<std::uint32_t>(words.take_number("--ranks", 8, 1, most_ranks));
+    task.ranks_a_node = static_cast<std::uint32_t>(words.take_number("--ppn", 4, 1, most_ranks));
+    task.call.root = static_cast<std::uint32_t>(words.take_number("--root", 0, 0, task.size - 1));
+    const std::uint64_t bytes = words.take_number("--bytes", 8, 0, std::uint64_t{1} << 40);
+    const std::string_view algorithm = words.take("--algorithm").value_or("");
+    task.in_place = words.take_flag("--in-place");
+    std::vector<std::string_view> tuned;
+    while (const auto assignment = words.take("--set")) {
+        if (!is_of_tuning(*assignment)) {
+            return "'" + std::string(*assignment) + "' cannot be set; " + std::string(tuning_keys) +
+                   " can, like radix=4";
+        }
+        if (auto fault = fault_of_tuning(*assignment)) {
+            return fault;
+        }
+        tuned.push_back(*assignment);
+    }
+    if (words.fault()) {
+        return words.fault();
+    }
+    if (words.rest().size() != 1) {
+        return words.rest().empty() ? std::string("name a collective, like allreduce")
+                                    : "'" + std::string(words.rest().back()) +
+                                          "' is no option; one collective is drawn at a time";
+    }
+    const std::string_view collective = words.rest().front();
+    task.row = choose_row(collective, algorithm, {task.size, bytes, true});
+    if (task.row == nullptr) {
+        return "there is no algorithm" +
+               (algorithm.empty() ? "" : " '" + std::string(algorithm) + "'") + " of '" +
+               std::string(collective) + "'; there are " + known_names(collective);
+    }
+    task.call.tuning = task.row->tuning;
+    for (const std::string_view assignment : tuned) {
+        tune(task.call.tuning, *task.row, assignment);
+    }
+    if (!coll::fits(*task.row, task.size, task.call.tuning)) {
+        return std::string(task.row->name) + " wants " +
+               (task.row->sizes == coll::Sizes::even
+                    ? std::string("an even number of ranks")
+                    : "a power of " + std::to_string(task.call.tuning.ports + 1) + " ranks") +
+               ", not " + std::to_string(task.size) + "; change --ranks";
+    }
+    return std::nullopt;
+}
+
+const char* name_of(NodeKind kind)
+{
+    switch (kind) {
+        case NodeKind::send:
+            return "send";
+        case NodeKind::receive:
+            return "receive";
+        case NodeKind::copy:
+            return "copy";
+        case NodeKind::reduce:
+            break;
+    }
+    return "reduce";
+}
+
+void print_extent(const char* key, Extent extent)
+{
+    std::printf(", \"%s\": [\"%s\", %u, %u]", key, study::name_of(extent.space).data(),
+                extent.first_block, extent.block_count);
+}
+
+void print_graph(const Graph& graph, std::uint32_t machine_node)
+{
+    std::printf("{\"node\": %u, \"nodes\": [", machine_node);
+    for (Graph::NodeIndex i = 0; i < graph.nodes().size(); ++i) {
+        const GraphNode& step = graph.nodes()[i];
+        std::printf("%s\n{\"kind\": \"%s\"", i == 0 ? "" : ",", name_of(step.kind));
+        if (step.kind == NodeKind::send || step.kind == NodeKind::receive) {
+            std::printf(", \"peer\": %u, \"slot\": %u", step.peer, step.slot);
+        }
+        if (has_source(step.kind)) {
+            print_extent("source", step.source);
+        }
+        if (has_target(step.kind)) {
+            print_extent("target", step.target);
+        }
+        std::printf("}");
+    }
+    std::printf("], \"edges\": [");
+    const GraphOrder order(graph);
+    const char* comma = "";
+    for (Graph::NodeIndex before = 0; before < graph.nodes().size(); ++before) {
+        std::vector<Graph::NodeIndex> after(order.after(before).begin(), order.after(before).end());
+        std::ranges::sort(after);
+        after.erase(std::ranges::unique(after).begin(), after.end());
+        for (const Graph::NodeIndex node : after) {
+            const bool is_implied = std::ranges::any_of(
+                after, [&](Graph::NodeIndex other) { return order.is_before(other, node); });
+            if (!is_implied) {
+                std::printf("%s[%u, %u]", comma, before, node);
+                comma = ", ";
+            }
+        }
+    }
+    std::printf("]}");
+}
+
+}  // namespace
+
+int run_graph(std::span<const std::string_view> arguments)
+{
+    OptionWords words(arguments);
+    Task task;
+    if (const auto fault = read_task(words, task)) {
+        return complain(*fault);
+    }
+    std::vector<std::uint32_t> node_of_rank(task.size);
+    for (std::uint32_t rank = 0; rank < task.size; ++rank) {
+        node_of_rank[rank] = rank / task.ranks_a_node;
+    }
+    const coll::Topology topology(node_of_rank);
+    task.call.topology = &topology;
+    std::printf("{\"algorithm\": \"%s\", \"collective\": \"%s\", \"ranks\": [",
+                task.row->name.data(), coll::name_of(task.row->collective).data());
+    for (std::uint32_t rank = 0; rank < task.size; ++rank) {
+        const bool in_place =
+            task.in_place &&
+            (task.row->in_place == coll::InPlace::everyone ||
+             (task.row->in_place == coll::InPlace::root && rank == task.call.root));
+        task.call.place = {rank, task.size, in_place};
+        std::printf("%s\n", rank == 0 ? "" : ",");
+        print_graph(task.row->build(task.call),
+                    task.row->reads.topology ? topology.node_of(rank) : 0);
+    }
+    std::printf("]}\n");
+    return 0;
+}
+
+}  // namespace headway::study

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/traffic.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace headway::study {
+
+using coll::Algorithm;
+
+namespace {
+
+using Count = std::uint64_t;
+
+/// Messages of one rank in rounds of `ports` partners, by which everyone hears of everyone.
+Count round_messages(Count size, Count ports)
+{
+    Count messages = 0;
+    for (Count step = 1; step < size; step *= ports + 1) {
+        messages += std::min(ports, (size - 1) / step);
+    }
+    return messages;
+}
+
+Count largest_power(Count size)
+{
+    return std::bit_floor(size);
+}
+
+Count log2_of(Count power)
+{
+    return static_cast<Count>(std::countr_zero(power));
+}
+
+/// Messages of recursive doubling with surplus ranks that fold in.
+Count doubling_messages(Count size)
+{
+    const Count cores = largest_power(size);
+    return cores * log2_of(cores) + 2 * (size - cores);
+}
+
+/// Digits to the base `radix` that are not zero, of all numbers below `size`.
+Count digits_below(Count size, Count radix)
+{
+    Count digits = 0;
+    radix = std::max<Count>(radix, 2);  // as trees do
+    for (Count step = 1; step < size; step *= radix) {
+        // Of each period of radix * step numbers, all but the first step have this digit.
+        const Count period = radix * step;
+        const Count rest = size % period;
+        digits += size / period * (period - step) + (rest > step ? rest - step : 0);
+    }
+    return digits;
+}
+
+/// Ranks below each rank of the binomial tree, itself included, but for the top.
+Count subtree_blocks(Count size)
+{
+    Count blocks = 0;
+    for (Count v = 1; v < size; ++v) {
+        blocks += std::min(v & (~v + 1), size - v);
+    }
+    return blocks;
+}
+
+/// Messages of scan_doubling.
+Count prefix_messages(Count size)
+{
+    Count messages = 0;
+    for (Count step = 1; step < size; step *= 2) {
+        messages += size - step;
+    }
+    return messages;
+}
+
+/// The algorithms of two levels.
+class TwoLevel {
+  public:
+    TwoLevel(const coll::Call& call)
+        : call_(call),
+          topology_(*call.topology),
+          size_(call.place.size),
+          nodes_(topology_.node_count()),
+          inside_(size_ - nodes_)
+    {
+    }
+
+    Traffic traffic(coll::Collective collective) const
+    {
+        switch (collective) {
+            case coll::Collective::barrier:
+                return {2 * inside_ + nodes_ * round_messages(nodes_, call_.tuning.ports), 0};
+            case coll::Collective::allreduce: {
+                const Count messages = 2 * inside_ + doubling_messages(nodes_);
+                return {messages, messages};
+            }
+            case coll::Collective::gather:
+            case coll::Collective::scatter:
+                return {
+                    size_ - 1,
+                    2 * size_ - topology_.ranks_of(topology_.node_of(call_.root)).size() - nodes_};
+            case coll::Collective::allgather:
+                return {2 * inside_ + wrapped_messages(),
+                        inside_ + size_ * (nodes_ - 1) + size_ * inside_};
+            case coll::Collective::alltoall:
+                return {2 * inside_ + nodes_ * (nodes_ - 1),
+                        2 * size_ * inside_ + size_ * size_ - same_node_pairs()};
+            default:
+                return {size_ - 1, size_ - 1};
+        }
+    }
+
+  private:
+    /// Bruck among leads: what wraps goes in two messages.
+    Count wrapped_messages() const
+    {
+        Count messages = 0;
+        for (Count step = 1; step < nodes_; step *= 2) {
+            messages += nodes_ + std::min(step, nodes_ - step) - 1;
+        }
+        return messages;
+    }
+    Count same_node_pairs() const
+    {
+        Count pairs = 0;
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            pairs += topology_.ranks_of(node).size() * topology_.ranks_of(node).size();
+        }
+        return pairs;
+    }
+
+    const coll::Call& call_;
+    const coll::Topology& topology_;
+    Count size_;
+    Count nodes_;
+    Count inside_;
+};
+
+/// Reductions that halve the vector; surplus ranks fold in.
+Traffic halving_traffic(Algorithm algorithm, Count size, std::uint32_t root)
+{
+    const Count cores = largest_power(size);
+    const Count surplus = size - cores;
+    const Count halving = cores * log2_of(cores);
+    if (algorithm == Algorithm::allreduce_halving_doubling) {
+        return {2 * surplus + 2 * halving, 2 * surplus * cores + 2 * cores * (cores - 1)};
+    }
+    if (algorithm == Algorithm::reduce_scatter_halving) {
+        return {2 * surplus + halving, surplus * size + size * (cores - 1) + surplus};
+    }
+    const Count is_root_spared = root < 2 * surplus && root % 2 == 0 ? 1 : 0;
+    return {surplus + halving + cores - 1 + is_root_spared, surplus * cores + cores * (cores - 1) +
+                                                                cores / 2 * log2_of(cores) +
+                                                                is_root_spared * cores};
+}
+
+}  // namespace
+
+Traffic traffic_of(const coll::Row& row, const coll::Call& call)
+{
+    const Count size = call.place.size;
+    const Count pairs = size * (size - 1);
+    const Count pieces = call.tuning.segments;
+    const Count rounds = round_messages(size, call.tuning.ports);
+    const Count forwarded = call.root != 0 ? 1 : 0;
+    if (row.reads.topology) {
+        return TwoLevel(call).traffic(row.collective);
+    }
+    switch (row.algorithm) {
+        case Algorithm::barrier_dissemination:
+        case Algorithm::barrier_dissemination_ports:
+            return {size * rounds, 0};
+        case Algorithm::bcast_pipelined_chain:
+        case Algorithm::bcast_pipelined_tree:
+        case Algorithm::reduce_pipelined_chain:
+        case Algorithm::reduce_pipelined_tree:
+            return {pieces * (size - 1), pieces * (size - 1)};
+        case Algorithm::bcast_scatter_ring:
+            return {size - 1 + pairs - subtree_blocks(size), pairs};
+        case Algorithm::reduce_flat:
+        case Algorithm::reduce_binomial:
+        case Algorithm::reduce_knomial:
+            return {size - 1 + forwarded, size - 1 + forwarded};
+        case Algorithm::reduce_halving_gather:
+        case Algorithm::allreduce_halving_doubling:
+        case Algorithm::reduce_scatter_halving:
+            return halving_traffic(row.algorithm, size, call.root);
+        case Algorithm::allreduce_recursive_doubling:
+            return {doubling_messages(size), doubling_messages(size)};
+        case Algorithm::allreduce_ring:
+            return {2 * pairs, 2 * pairs};
+        case Algorithm::gather_binomial:
+        case Algorithm::gather_knomial:
+        case Algorithm::scatter_binomial:
+        case Algorithm::scatter_knomial:
+            return {size - 1, digits_below(size, call.tuning.radix)};
+        case Algorithm::allgather_bruck:
+        case Algorithm::allgather_bruck_ports:
+        case Algorithm::allgather_recursive_doubling:
+        case Algorithm::allgather_exchange:
+            return {size * rounds, pairs};
+        case Algorithm::allgatherv_bruck:
+            return {size * round_messages(size, 1), pairs};
+        case Algorithm::allgather_neighbor_exchange:
+            return {size * size / 2, pairs};
+        case Algorithm::alltoall_bruck:
+            return {size * round_messages(size, 1), size * digits_below(size, 2)};
+        case Algorithm::scan_doubling:
+            return {prefix_messages(size), prefix_messages(size)};
+        case Algorithm::exscan_doubling:
+            return {size - 1 + prefix_messages(size - 1), size - 1 + prefix_messages(size - 1)};
+        case Algorithm::reduce_scatter_binomial:
+            return {2 * (size - 1), size * (size - 1) + size - 1};
+        case Algorithm::allgather_linear:
+        case Algorithm::allgather_ring:
+        case Algorithm::allgather_pipelined_bruck:
+        case Algorithm::allgather_cayley:
+        case Algorithm::alltoall_pairwise:
+        case Algorithm::alltoall_throttled:
+        case Algorithm::reduce_scatter_ring:
+        case Algorithm::reduce_scatter_pairwise:
+            return {pairs, pairs};
+        default:
+            // Trees of one vector, and everything that goes straight from or to the root.
+            return {size - 1, size - 1};
+    }
+}
+
+Traffic traffic_between_groups(Algorithm algorithm, Count first, Count second)
+{
+    const Count inside = first + second - 2;
+    switch (algorithm) {
+        case Algorithm::inter_allreduce:
+            return {2 * inside + 2, 2 * inside + 2};
+        case Algorithm::inter_allgather:
+        case Algorithm::inter_alltoall:
+            return {2 * first * second, 2 * first * second};
+        case Algorithm::inter_reduce_scatter:
+            return {2 * inside + 2, first * first + second * second + inside};
+        case Algorithm::barrier_dissemination:
+            return {(first + second) * round_messages(first + second, 1), 0};
+        default:
+            return {second, second};
+    }
+}
+
+}  // namespace headway::study

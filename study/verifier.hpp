@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proves, or refutes, that the graphs of all ranks do what a contract says, whatever order anything
+// happens in. What is proved, and why one run is enough:
+//  1. The edges of a rank's graph have no cycle, its extents stay inside their spaces, the input is
+//     never written, and what is copied or combined has equal sizes block by block.
+//  2. Two nodes of a rank that touch the same block, one of them writing, are ordered by edges; so
+//     are messages of one name. What a node reads therefore does not depend on the order in which
+//     nodes run, and which send meets which receive does not either.
+//  3. All nodes can run although no send ends before its receive has started. So there is no cycle
+//     of edges and such waits, and no order of delivery can stop them (there are no wildcards).
+//  4. By 2, what the run of 3 leaves behind is what every run leaves behind: it is compared with
+//     the contract. Values are expressions over blocks of input, so equal ones are bitwise equal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/graph.hpp"
+#include "study/contract.hpp"
+
+namespace headway::study {
+
+/// Messages of all ranks, and the blocks that are in them.
+struct Traffic {
+    std::uint64_t messages = 0;
+    std::uint64_t blocks = 0;
+
+    bool operator==(const Traffic&) const = default;
+};
+
+struct Verdict {
+    /// One sentence about the first thing that is wrong; it names rank, node and block.
+    std::optional<std::string> fault;
+    Traffic traffic;  ///< where nothing is wrong
+};
+
+/// Requires: as many graphs as the contract has ranks.
+Verdict verify(std::span<const engine::Graph> graphs, const Contract& contract);
+
+/// "node 5 (send to rank 3 in slot 1)", for sentences about graphs.
+std::string describe(const engine::Graph& graph, engine::Graph::NodeIndex node);
+std::string_view name_of(engine::Space space);
+
+}  // namespace headway::study

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace headway::study {
+
+/// `headway-study verify [--through P] [NAME ...]`: verifies every algorithm, or those whose names
+/// begin like one of these, and prints a line for each. Returns the exit code.
+int run_verify(std::span<const std::string_view> arguments);
+
+}  // namespace headway::study
