@@ -35,6 +35,7 @@ enum class OpKind : std::uint8_t {
     receive,  ///< a message for this rank
     graph,    ///< a started collective: complete when all its nodes are
     control,  ///< a frame of a protocol that waits for room in a lane, or for its op's completion
+    distant,  ///< an offered message of another node: its receiver keeps this in the sender's place
 };
 
 /// Why an op failed; `object` turns it into an MPI error class.

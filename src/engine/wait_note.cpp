@@ -26,6 +26,7 @@ std::string describe(const Op& op)
         case OpKind::graph:
             return "a collective";
         case OpKind::control:
+        case OpKind::distant:
             break;
     }
     return "room for a frame";

@@ -155,8 +155,7 @@ void end_rank(Rank& rank)
     // (5) acquire, pairs with (1).
     const bool is_launched = own_process.load(std::memory_order_acquire) == &rank.process();
     if (is_launched && rank.process().note_finalized()) {
-        rank.process().node().agent().stop();
-        if (const auto left = rank.process().boot().finalize(); !left) {
+        if (const auto left = rank.process().leave_job(); !left) {
             platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
         }
     }
@@ -178,7 +177,9 @@ void flush_buffers(Rank& rank)
 /// Sends whose requests were freed may still wait for room.
 void wait_until_quiet(Rank& rank)
 {
-    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+    engine::wait_until(rank.driver(), [&] {
+        return protocol::is_quiet(rank.driver().rank()) && !rank.driver().has_unsent();
+    });
 }
 
 void wait_for_everyone(Rank& rank)

@@ -43,6 +43,14 @@ void TimerSleep::set(Deadline moment) noexcept
     (void)::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
+bool TimerSleep::listen(int descriptor) noexcept
+{
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLONESHOT;
+    return ::epoll_ctl(set_, EPOLL_CTL_MOD, descriptor, &event) == 0 ||
+           (errno == ENOENT && ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
 void TimerSleep::sleep_simulated() noexcept
 {
     while (monotonic_ns() < moment_ns_) {

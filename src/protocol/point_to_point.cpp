@@ -9,6 +9,7 @@
 #include "engine/observation.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
+#include "protocol/distant.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/rank_part.hpp"
 #include "protocol/rendezvous.hpp"
@@ -28,7 +29,7 @@ constexpr int polls_without_op = 200;
 /// Nothing can be done for a message that has left its sender and finds no place here.
 [[noreturn]] void no_room_for_messages(Driver& driver)
 {
-    platform::fatal(driver.rank().rank,
+    platform::fatal(driver.rank().job_rank,
                     "the node heap is full of messages that arrived before their receives; post "
                     "receives earlier or raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where "
                     "the heap is there");
@@ -201,13 +202,14 @@ void forget_eager(Driver& driver, Unexpected* message)
     driver.allocator().free(message);
 }
 
-void keep_offer(Driver& driver, MatchContext& context, const transport::Frame& frame)
+/// `send`: the sender's op, or what stands for it here.
+void keep_offer(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                Op* send, std::uint64_t size_bytes)
 {
-    const auto offer = frame.record<Offer>();
-    Unexpected* message = &offer.send->arrival;
-    message->header = frame.header;
-    message->offered = offer.send;
-    message->message_bytes = offer.size_bytes;
+    Unexpected* message = &send->arrival;
+    message->header = header;
+    message->offered = send;
+    message->message_bytes = size_bytes;
     context.keep(message);
     note_kept(driver, *message);
 }
@@ -224,6 +226,11 @@ Offer offer_of(Driver& driver, Op& send) noexcept
 
 std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)
 {
+    if (kind == transport::FrameKind::distant_offer && payload_bytes == sizeof(DistantOffer)) {
+        DistantOffer offer;
+        std::memcpy(&offer, payload, sizeof offer);
+        return offer.size_bytes;
+    }
     if (kind == transport::FrameKind::eager) {
         return payload_bytes;
     }
@@ -235,7 +242,32 @@ std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::s
     return offer.size_bytes;
 }
 
-void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+/// A message of more bytes than travel unasked; `receive` is null where none was posted.
+void take_offer(Driver& driver, MatchContext& context, const transport::Frame& frame,
+                std::uint32_t sender, Op* receive)
+{
+    if (frame.kind == transport::FrameKind::request_to_send) {
+        const auto offer = frame.record<Offer>();
+        if (receive != nullptr) {
+            pull(driver, receive, frame.header, offer);
+        } else {
+            keep_offer(driver, context, frame.header, offer.send, offer.size_bytes);
+        }
+        return;
+    }
+    const DistantOffer offer = read_offer(driver, frame);
+    if (receive != nullptr) {
+        pull_distant(driver, receive, frame.header, offer, sender);
+        return;
+    }
+    Op* const stand_in = make_stand_in(driver, offer, sender);
+    if (stand_in == nullptr) {
+        no_room_for_messages(driver);
+    }
+    keep_offer(driver, context, frame.header, stand_in, offer.size_bytes);
+}
+
+void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t sender)
 {
     MatchContext& context = context_of(driver, frame.header.context);
     Op* receive = context.take_posted(frame.header);
@@ -247,12 +279,12 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     if (receive == nullptr && meets_expected(driver, frame)) {
         return;
     }
-    if (receive == nullptr) {
-        is_eager ? keep_eager(driver, context, frame) : keep_offer(driver, context, frame);
-    } else if (is_eager) {
+    if (!is_eager) {
+        take_offer(driver, context, frame, sender, receive);
+    } else if (receive != nullptr) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
     } else {
-        pull(driver, receive, frame.header, frame.record<Offer>());
+        keep_eager(driver, context, frame);
     }
 }
 
@@ -260,6 +292,10 @@ void make_offer(Driver& driver, Op* op)
 {
     if (op->graph == nullptr) {
         driver.mark_open(op);
+    }
+    if (driver.node().is_distant(op->peer)) [[unlikely]] {
+        offer_to_distant(driver, op);
+        return;
     }
     const Offer offer = offer_of(driver, *op);
     op->frame_kind = transport::FrameKind::request_to_send;
@@ -280,6 +316,9 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::clear_to_send, &take_clear_to_send);
     set(transport::FrameKind::delivered, &take_delivered);
     set(transport::FrameKind::piece, &engine::take_piece);
+    set(transport::FrameKind::distant_offer, &take_message);
+    set(transport::FrameKind::distant_request, &take_request);
+    set(transport::FrameKind::distant_bytes, &take_bytes);
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
@@ -356,6 +395,10 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     if (driver.tracer() != nullptr) [[unlikely]] {
         engine::record_matched_late(driver, message->header, message->message_bytes);
     }
+    if (message->offered != nullptr && message->offered->kind == engine::OpKind::distant) {
+        pull_kept(driver, op, message->offered);
+        return;
+    }
     if (message->offered != nullptr) {
         // A part of the sender's op, which may be gone when pull returns.
         const transport::FrameHeader header = message->header;
@@ -378,7 +421,8 @@ bool cancel_receive(Driver& driver, Op* op)
 
 bool is_quiet(engine::RankState& rank)
 {
-    return rank.peers_waiting == nullptr && part_of(rank).outgoing == nullptr;
+    const RankPart& part = part_of(rank);
+    return rank.peers_waiting == nullptr && part.outgoing == nullptr && part.departures == nullptr;
 }
 
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)

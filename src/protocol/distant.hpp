@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long messages between nodes: an offer travels, its receiver asks, the sender sends the bytes in
+// frames. Nothing that comes from another node is believed: ops are named by tickets, sizes are
+// checked, and what breaks the rules ends the job.
+#pragma once
+
+#include "engine/driver.hpp"
+#include "protocol/offer.hpp"
+
+namespace headway::protocol {
+
+/// Makes `send`, whose receiver is on another node, an offer. Ends the job where the node heap has
+/// no room for its ticket.
+void offer_to_distant(engine::Driver& driver, engine::Op* send);
+
+/// The offer in a frame from another node.
+DistantOffer read_offer(engine::Driver& driver, const transport::Frame& frame);
+
+/// An op that stands for an offered message until its receive comes, with its `arrival`. Null: the
+/// node heap is exhausted.
+engine::Op* make_stand_in(engine::Driver& driver, const DistantOffer& offer, std::uint32_t sender);
+
+/// Asks for an offered message of `sender` that `receive` has matched.
+void pull_distant(engine::Driver& driver, engine::Op* receive,
+                  const transport::FrameHeader& header, const DistantOffer& offer,
+                  std::uint32_t sender);
+/// The same for one that was kept; its stand-in goes.
+void pull_kept(engine::Driver& driver, engine::Op* receive, engine::Op* stand_in);
+
+/// Handler of distant_request: one of this rank's messages is wanted.
+void take_request(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
+
+/// Handler of distant_bytes.
+void take_bytes(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
+
+/// Sends what there is room for; the number of frames.
+int move_departures(engine::Driver& driver);
+
+}  // namespace headway::protocol
