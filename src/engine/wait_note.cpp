@@ -26,7 +26,6 @@ std::string describe(const Op& op)
         case OpKind::graph:
             return "a collective";
         case OpKind::control:
-        case OpKind::distant:
             break;
     }
     return "room for a frame";

@@ -53,7 +53,7 @@ void Watch::run()
     platform::allow_cpus(node_.cpus());
     Worker worker(node_, nullptr);
     for (;;) {
-        timer_.sleep();
+        const bool is_called = timer_.sleep();
         // (1) acquire, pairs with (2).
         if (must_end_.load(std::memory_order_acquire)) {
             return;
@@ -65,8 +65,9 @@ void Watch::run()
             const std::lock_guard guard(lock_);
             next_ns_ = never_ns;
         }
-        if (node_.network != nullptr) {
-            node_.rank_state(node_.first_rank()).ownership.notify_parked();
+        if (is_called) {
+            // Its bell is rung wherever it is: on its way out it may have looked already.
+            worker.ring(node_.rank_state(node_.first_rank()));
         }
         worker.work_for_all();
         while (worker.has_asked() && worker.help()) {

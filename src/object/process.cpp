@@ -472,10 +472,16 @@ bool Process::has_started() const noexcept
 
 bool Process::note_finalized() noexcept
 {
-    // (3) acq_rel, pairs with itself: the last one finds what the others have left.
+    // (3) acq_rel, pairs with itself and (4): the last one finds what the others have left.
     const bool is_last =
         finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
     return is_last && !std::exchange(has_left_, true);
+}
+
+bool Process::has_ended() const noexcept
+{
+    // (4) acquire, pairs with (3).
+    return finalized_count_.load(std::memory_order_acquire) == ranks_here_;
 }
 
 void Process::note_return() noexcept

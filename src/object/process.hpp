@@ -79,6 +79,8 @@ class Process {
     bool note_finalized() noexcept;
     /// A rank whose end was noted begins to communicate again.
     void note_return() noexcept;
+    /// Whether none of its ranks communicates any more.
+    bool has_ended() const noexcept;
     /// Whether a rank has called MPI_Init.
     bool has_started() const noexcept;
 

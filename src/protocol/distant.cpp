@@ -120,18 +120,6 @@ DistantOffer read_offer(Driver& driver, const transport::Frame& frame)
     return frame.record<DistantOffer>();
 }
 
-Op* make_stand_in(Driver& driver, const DistantOffer& offer, std::uint32_t sender)
-{
-    Op* const op = driver.create_op(engine::OpKind::distant);
-    if (op != nullptr) {
-        op->peer = sender;
-        op->size_bytes = offer.size_bytes;
-        op->record_bytes = sizeof offer;
-        std::memcpy(op->record, &offer, sizeof offer);
-    }
-    return op;
-}
-
 void pull_distant(Driver& driver, Op* receive, const transport::FrameHeader& header,
                   const DistantOffer& offer, std::uint32_t sender)
 {
@@ -151,16 +139,6 @@ void pull_distant(Driver& driver, Op* receive, const transport::FrameHeader& hea
     if (bytes == 0) {
         driver.complete(receive);
     }
-}
-
-void pull_kept(Driver& driver, Op* receive, Op* stand_in)
-{
-    DistantOffer offer;
-    std::memcpy(&offer, stand_in->record, sizeof offer);
-    const transport::FrameHeader header = stand_in->arrival.header;
-    const std::uint32_t sender = stand_in->peer;
-    driver.destroy_op(stand_in);
-    pull_distant(driver, receive, header, offer, sender);
 }
 
 void take_request(Driver& driver, const transport::Frame& frame, std::uint32_t sender)

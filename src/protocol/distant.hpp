@@ -17,17 +17,10 @@ void offer_to_distant(engine::Driver& driver, engine::Op* send);
 /// The offer in a frame from another node.
 DistantOffer read_offer(engine::Driver& driver, const transport::Frame& frame);
 
-/// An op that stands for an offered message until its receive comes, with its `arrival`. Null: the
-/// node heap is exhausted.
-engine::Op* make_stand_in(engine::Driver& driver, const DistantOffer& offer, std::uint32_t sender);
-
 /// Asks for an offered message of `sender` that `receive` has matched.
 void pull_distant(engine::Driver& driver, engine::Op* receive,
                   const transport::FrameHeader& header, const DistantOffer& offer,
                   std::uint32_t sender);
-/// The same for one that was kept; its stand-in goes.
-void pull_kept(engine::Driver& driver, engine::Op* receive, engine::Op* stand_in);
-
 /// Handler of distant_request: one of this rank's messages is wanted.
 void take_request(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 

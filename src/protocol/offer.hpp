@@ -41,6 +41,12 @@ struct DistantOffer {
     std::uint64_t size_bytes = 0;
 };
 
+/// What is kept of it until its receive comes.
+struct KeptOffer {
+    DistantOffer offer;
+    std::uint32_t sender = 0;
+};
+
 /// Payload of a distant_request, the answer to it. A request for no bytes only says that the
 /// message has been received.
 struct DistantRequest {

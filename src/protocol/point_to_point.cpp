@@ -181,35 +181,51 @@ void note_kept(Driver& driver, const Unexpected& message)
     }
 }
 
-void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
+/// Keeps a message, or what is to be known of it, with `bytes` of payload.
+Unexpected* keep_copy(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                      const void* payload, std::size_t bytes)
 {
-    void* place = driver.allocator().allocate(sizeof(Unexpected) + frame.payload_bytes);
+    void* place = driver.allocator().allocate(sizeof(Unexpected) + bytes);
     if (place == nullptr) {
         no_room_for_messages(driver);
     }
     auto* message = new (place) Unexpected;
-    message->header = frame.header;
-    message->message_bytes = frame.payload_bytes;
-    std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
+    message->header = header;
+    message->message_bytes = bytes;
+    std::memcpy(message->payload(), payload, bytes);
     count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
+    return message;
+}
+
+void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
+{
+    note_kept(driver,
+              *keep_copy(driver, context, frame.header, frame.payload, frame.payload_bytes));
+}
+
+void keep_distant(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                  const KeptOffer& kept)
+{
+    Unexpected* const message = keep_copy(driver, context, header, &kept, sizeof kept);
+    message->is_distant = true;
+    message->message_bytes = kept.offer.size_bytes;
     note_kept(driver, *message);
 }
 
-void forget_eager(Driver& driver, Unexpected* message)
+void forget_copy(Driver& driver, Unexpected* message)
 {
     count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
     driver.allocator().free(message);
 }
 
-/// `send`: the sender's op, or what stands for it here.
 void keep_offer(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
-                Op* send, std::uint64_t size_bytes)
+                const Offer& offer)
 {
-    Unexpected* message = &send->arrival;
+    Unexpected* message = &offer.send->arrival;
     message->header = header;
-    message->offered = send;
-    message->message_bytes = size_bytes;
+    message->offered = offer.send;
+    message->message_bytes = offer.size_bytes;
     context.keep(message);
     note_kept(driver, *message);
 }
@@ -251,20 +267,16 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
         if (receive != nullptr) {
             pull(driver, receive, frame.header, offer);
         } else {
-            keep_offer(driver, context, frame.header, offer.send, offer.size_bytes);
+            keep_offer(driver, context, frame.header, offer);
         }
         return;
     }
     const DistantOffer offer = read_offer(driver, frame);
     if (receive != nullptr) {
         pull_distant(driver, receive, frame.header, offer, sender);
-        return;
+    } else {
+        keep_distant(driver, context, frame.header, {offer, sender});
     }
-    Op* const stand_in = make_stand_in(driver, offer, sender);
-    if (stand_in == nullptr) {
-        no_room_for_messages(driver);
-    }
-    keep_offer(driver, context, frame.header, stand_in, offer.size_bytes);
 }
 
 void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t sender)
@@ -357,13 +369,13 @@ bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_
     MatchContext& context = context_of(driver, receive.wanted.context);
     Unexpected* const message = context.find(receive.wanted);
     if (message != nullptr) {
-        if (message->offered != nullptr ||
+        if (message->offered != nullptr || message->is_distant ||
             !deliver_quickly(receive, message->header, message->payload(),
                              message->message_bytes)) {
             return false;
         }
         context.remove(message);
-        forget_eager(driver, message);
+        forget_copy(driver, message);
         return true;
     }
     poll_for(driver, receive, context, sender);
@@ -395,8 +407,11 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     if (driver.tracer() != nullptr) [[unlikely]] {
         engine::record_matched_late(driver, message->header, message->message_bytes);
     }
-    if (message->offered != nullptr && message->offered->kind == engine::OpKind::distant) {
-        pull_kept(driver, op, message->offered);
+    if (message->is_distant) {
+        KeptOffer kept;
+        std::memcpy(&kept, message->payload(), sizeof kept);
+        pull_distant(driver, op, message->header, kept.offer, kept.sender);
+        forget_copy(driver, message);
         return;
     }
     if (message->offered != nullptr) {
@@ -406,7 +421,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    forget_eager(driver, message);
+    forget_copy(driver, message);
 }
 
 bool cancel_receive(Driver& driver, Op* op)
