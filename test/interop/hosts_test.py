@@ -34,6 +34,22 @@ def find_hydra() -> str | None:
     return None
 
 
+def why_not() -> str:
+    """Why jobs over hosts cannot be tried here; "" if they can."""
+    reason = hosts.why_not()
+    if not reason and find_hydra() is None:
+        reason = "there is no mpiexec.hydra (set HEADWAY_HYDRA, or fetch the rivals)"
+    if not reason and not (stage() / "lib/libheadway_ofi.so").exists():
+        reason = "Headway was built without libfabric"
+    return reason
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment without marks of a launcher, and without settings."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(("PMI_", "PMIX_", "HEADWAY_", "FI_"))}
+
+
 class HostsTest(unittest.TestCase):
     """Two hosts for all tests of a class."""
 
@@ -44,15 +60,10 @@ class HostsTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        reason = hosts.why_not()
-        hydra = find_hydra()
-        if not reason and hydra is None:
-            reason = "there is no mpiexec.hydra (set HEADWAY_HYDRA, or fetch the rivals)"
-        if not reason and not (stage() / "lib/libheadway_ofi.so").exists():
-            reason = "Headway was built without libfabric"
+        reason = why_not()
         if reason:
             raise unittest.SkipTest(reason)
-        cls.hydra = str(hydra)
+        cls.hydra = str(find_hydra())
         cls.hosts = cls.enterClassContext(hosts.hosts(cls.count))
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
@@ -63,9 +74,7 @@ class HostsTest(unittest.TestCase):
     def start(self, ranks: int, per_host: int, *words: str,
               **settings: str) -> subprocess.CompletedProcess[str]:
         """Runs a job to its end; `settings` are knobs."""
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(("PMI_", "PMIX_", "HEADWAY_", "FI_"))}
-        environment |= self.hosts.environment()
+        environment = plain_environment() | self.hosts.environment()
         environment |= {f"HEADWAY_{name.upper()}": value for name, value in settings.items()}
         return subprocess.run(
             self.hosts.hydra(self.hydra, ranks, per_host, *words), env=environment,
@@ -85,7 +94,7 @@ class HostsTest(unittest.TestCase):
 
 class Jobs(HostsTest):
     def test_a_rank_a_host(self) -> None:
-        largest = 4_000_000
+        largest = 2_000_000
         before = [self.hosts.bytes_received(place) for place in (1, 2)]
         where = self.run_between(2, 1, str(largest))
         self.assertEqual(where, {0: self.hosts.space(1), 1: self.hosts.space(2)})
@@ -95,12 +104,12 @@ class Jobs(HostsTest):
                                2 * largest + 4 * (1 << 20))
 
     def test_two_ranks_a_host(self) -> None:
-        where = self.run_between(4, 2, "300000")
+        where = self.run_between(4, 2, "100000")
         self.assertEqual([where[rank] for rank in range(4)],
                          [self.hosts.space(place) for place in (1, 1, 2, 2)])
 
     def test_ranks_of_a_host_are_neighbours_however_they_are_dealt_out(self) -> None:
-        where = self.run_between(5, 1, "100000")
+        where = self.run_between(5, 1, "20000")
         self.assertEqual([where[rank] for rank in range(5)],
                          [self.hosts.space(place) for place in (1, 1, 1, 2, 2)])
 
@@ -109,10 +118,10 @@ class Jobs(HostsTest):
 
     def test_offers_only_and_nobody_who_helps(self) -> None:
         self.run_between(2, 1, "100000", eager_limit="0")
-        self.run_between(3, 2, "100000", unexpected_limit="0", cma="off")
+        self.run_between(3, 2, "20000", unexpected_limit="0", cma="off")
 
     def test_a_small_window(self) -> None:
-        self.run_between(2, 1, "1000000", network_window="128K")
+        self.run_between(2, 1, "300000", network_window="128K")
 
 
 class Refusals(HostsTest):

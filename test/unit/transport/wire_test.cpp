@@ -13,12 +13,17 @@ constexpr std::uint64_t job = 42;
 constexpr std::uint32_t ranks = 4;
 
 struct Received {
-    WireHeader header{.magic = wire_magic,
-                      .version = wire_version,
-                      .kind = FrameKind::eager,
-                      .job = job,
-                      .sender = 3,
-                      .payload_bytes = 5};
+    Received()
+    {
+        header.magic = wire_magic;
+        header.version = wire_version;
+        header.kind = FrameKind::eager;
+        header.job = job;
+        header.sender = 3;
+        header.payload_bytes = 5;
+    }
+
+    WireHeader header;
     std::size_t payload_bytes = 5;
 
     Verdict judged(WireHeader* found) const
