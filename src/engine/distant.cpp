@@ -34,8 +34,8 @@ PeerSlot& Driver::distant_slot(std::uint32_t peer)
     const std::uint32_t place = peer - node_.rank_count;
     PeerSlot*& block = rank_.distant_slots[place / distant_block_size];
     if (block == nullptr) {
-        auto* const made = static_cast<PeerSlot*>(
-            allocator().allocate(distant_block_size * sizeof(PeerSlot)));
+        auto* const made =
+            static_cast<PeerSlot*>(allocator().allocate(distant_block_size * sizeof(PeerSlot)));
         if (made == nullptr) {
             platform::fatal(rank_.job_rank,
                             "the node heap has no room for another peer; raise HEADWAY_HEAP_SIZE, "

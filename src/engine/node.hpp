@@ -97,8 +97,8 @@ class Node {
     /// The way of this process's rank to other nodes; null in a job of one node. It belongs to who
     /// holds the rank's ownership word.
     transport::Network* network = nullptr;
-    /// Makes a rank of another node, by its number in the job, known to the network. It ends the job
-    /// where it cannot.
+    /// Makes a rank of another node, by its number in the job, known to the network. It ends the
+    /// job where it cannot.
     std::function<void(std::uint32_t job_rank)> introduce;
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.

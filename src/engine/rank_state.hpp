@@ -97,10 +97,10 @@ struct RankState {
 
     // The executor's own.
     alignas(64) transport::self::Loopback loopback;
-    PeerSlot* peers = nullptr;          ///< by node rank
+    PeerSlot* peers = nullptr;           ///< by node rank
     PeerSlot** distant_slots = nullptr;  ///< of other peers, in blocks that are made when used
-    PeerSlot* peers_waiting = nullptr;  ///< those with frames that wait for room
-    bool lacks_memory = false;          ///< the last sweep found no memory for a lane to a peer
+    PeerSlot* peers_waiting = nullptr;   ///< those with frames that wait for room
+    bool lacks_memory = false;           ///< the last sweep found no memory for a lane to a peer
     /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
     /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.
     std::int64_t due_ns = 0;
@@ -141,8 +141,8 @@ struct ProcessEntry {
 };
 
 struct Directory {
-    std::uint32_t process_count = 0;  ///< written by the creator before the heap is ready
-    std::uint32_t rank_count = 0;     ///< likewise
+    std::uint32_t process_count = 0;   ///< written by the creator before the heap is ready
+    std::uint32_t rank_count = 0;      ///< likewise
     std::uint32_t job_rank_count = 0;  ///< likewise; ranks of all nodes
     std::uint32_t origin = 0;          ///< likewise; number in the job of the node's first rank
     // Processes whose entry and ranks are written; a futex for those who wait for all.

@@ -49,7 +49,7 @@ class Watch {
     std::mutex lock_;                  ///< of what follows
     std::int64_t next_ns_ = never_ns;  ///< what the timer is set to
     bool is_refused_ = false;
-    int descriptor_ = -1;  ///< written before ranks communicate
+    int descriptor_ = -1;                ///< written before ranks communicate
     std::atomic<bool> must_end_{false};  // written by stop(), read by the thread
     platform::Thread thread_;
 };

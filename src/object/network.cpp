@@ -97,8 +97,9 @@ base::Outcome NetworkDoor::join()
     std::uint64_t job = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), job);
     if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
-        return base::Failure{"the launcher handed over a number of the job that makes no sense; is "
-                             "every rank of the job the same program with the same Headway?"};
+        return base::Failure{
+            "the launcher handed over a number of the job that makes no sense; is "
+            "every rank of the job the same program with the same Headway?"};
     }
     network_->join_job(job);
     return base::Done{};

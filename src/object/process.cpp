@@ -125,8 +125,8 @@ base::Outcome Process::open_network()
     }
     network_ = std::move(door.value());
     // A message is no longer than its frame.
-    knobs_.eager_limit = std::min<std::uint64_t>(knobs_.eager_limit,
-                                                 network_->network().frame_bytes_max());
+    knobs_.eager_limit =
+        std::min<std::uint64_t>(knobs_.eager_limit, network_->network().frame_bytes_max());
     return base::Done{};
 }
 
@@ -326,7 +326,9 @@ base::Outcome Process::attach_heap()
         return base::Failure{heap.sentence()};
     }
     if (!heap.value()->wait_ready(platform::Deadline::after_ns(patience_ns))) {
-        return base::Failure{"the first rank of the node did not set up the node heap in time; did it die at start?"};
+        return base::Failure{
+            "the first rank of the node did not set up the node heap in time; did it die at "
+            "start?"};
     }
     return make_node(std::move(heap.value()));
 }

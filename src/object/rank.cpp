@@ -64,7 +64,8 @@ Rank::~Rank() = default;
 
 base::Outcome Rank::make_parts(engine::Node& node)
 {
-    engine::RankState& state = node.rank_state(node.peer_of(static_cast<std::uint32_t>(world_rank)));
+    engine::RankState& state =
+        node.rank_state(node.peer_of(static_cast<std::uint32_t>(world_rank)));
     worker_ = std::make_unique<engine::Worker>(node, &state);
     driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
     tracer = driver_->tracer();

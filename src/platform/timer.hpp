@@ -29,8 +29,8 @@ class TimerSleep {
     /// again. False: the system does not watch it. Thread rule: any thread.
     bool listen(int descriptor) noexcept;
 
-    /// Sleeps until the timer has run out, which it then has not any more, or until a descriptor can
-    /// be read: true. Thread rule: one thread.
+    /// Sleeps until the timer has run out, which it then has not any more, or until a descriptor
+    /// can be read: true. Thread rule: one thread.
     bool sleep() noexcept;
 
   private:

@@ -6,6 +6,7 @@
 
 #include "engine/op.hpp"
 #include "protocol/tickets.hpp"
+#include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::protocol {
@@ -39,7 +40,9 @@ struct Delivered {
 struct DistantOffer {
     Ticket send = 0;
     std::uint64_t size_bytes = 0;
+    transport::Exposure exposure;  ///< where its bytes can be read, if they can
 };
+static_assert(sizeof(DistantOffer) <= transport::inline_bytes_max);
 
 /// What is kept of it until its receive comes.
 struct KeptOffer {

@@ -437,7 +437,8 @@ bool cancel_receive(Driver& driver, Op* op)
 bool is_quiet(engine::RankState& rank)
 {
     const RankPart& part = part_of(rank);
-    return rank.peers_waiting == nullptr && part.outgoing == nullptr && part.departures == nullptr;
+    return rank.peers_waiting == nullptr && part.outgoing == nullptr &&
+           part.departures == nullptr && part.arrivals == nullptr;
 }
 
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)

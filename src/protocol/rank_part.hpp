@@ -8,6 +8,7 @@
 namespace headway::protocol {
 
 struct Pipe;
+struct Arrival;
 struct Departure;
 
 /// What the protocols keep for a rank in the node heap. Belongs to the rank's executor.
@@ -18,10 +19,12 @@ struct RankPart {
     Pipe* incoming = nullptr;            ///< pipes this rank drains
     Tickets tickets;                     ///< ops that ranks of other nodes know
     Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
+    Arrival* arrivals = nullptr;         ///< messages that are read from other nodes, likewise
 
     bool has_pipes() const noexcept
     {
-        return outgoing != nullptr || incoming != nullptr || departures != nullptr;
+        return outgoing != nullptr || incoming != nullptr || departures != nullptr ||
+               arrivals != nullptr;
     }
 };
 

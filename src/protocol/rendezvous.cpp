@@ -312,6 +312,7 @@ int move_pipes(Driver& driver)
 {
     RankPart& part = part_of(driver.rank());
     int moved = part.departures != nullptr ? move_departures(driver) : 0;
+    moved += part.arrivals != nullptr ? move_arrivals(driver) : 0;
     for (Pipe** link = &part.outgoing; *link != nullptr;) {
         Pipe* const pipe = *link;
         // Read before the last chunk is published: the receiver may free the pipe then.

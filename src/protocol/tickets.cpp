@@ -65,6 +65,7 @@ void Tickets::cancel(Ticket ticket) noexcept
 {
     Entry& entry = entries_[index_of(ticket)];
     entry.op = nullptr;
+    entry.exposed = nullptr;
     // A ticket is never 0, whatever its place.
     entry.generation = entry.generation == UINT32_MAX ? 1 : entry.generation + 1;
     entry.next_free = first_free_;

@@ -21,7 +21,9 @@ class Tickets {
         std::uint32_t peer = 0;    ///< who may name it
         std::uint32_t generation = 1;
         std::uint64_t bytes_left = 0;  ///< of a receive: what has not arrived yet
-        std::uint32_t next_free = 0;   ///< index and 1; 0: none
+        /// Of a send: what its network gave for the memory that others may read, of this process.
+        void* exposed = nullptr;
+        std::uint32_t next_free = 0;  ///< index and 1; 0: none
     };
 
     /// 0: the node heap is exhausted.

@@ -28,6 +28,14 @@ struct NetworkOptions {
     std::string interface;  ///< name of a network interface; empty: the first that leaves the node
 };
 
+/// Memory of a process as ranks of other nodes name it.
+struct Exposure {
+    static constexpr std::uint64_t no_key = UINT64_MAX;
+
+    std::uint64_t address = 0;
+    std::uint64_t key = no_key;
+};
+
 class Network {
   public:
     Network() = default;
@@ -57,6 +65,24 @@ class Network {
     virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
     /// Gives back the frame of the last successful poll, exactly once.
     virtual void release() noexcept = 0;
+
+    /// Whether memory of other ranks can be read without frames.
+    virtual bool can_read() const noexcept = 0;
+    /// Lets others read `bytes` bytes at `address` until conceal() of what this returns. Null: the
+    /// provider refuses, and the bytes have to go in frames.
+    virtual void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept = 0;
+    virtual void conceal(void* exposed) noexcept = 0;
+    /// Before the first read into `bytes` bytes at `address`, and release_target() of what this
+    /// returns after the last one; it may be null. False: the provider refuses.
+    virtual bool prepare_target(void* address, std::size_t bytes, void** target) noexcept = 0;
+    virtual void release_target(void* target) noexcept = 0;
+    /// Starts reading `bytes` bytes from `offset` on. done: poll_read() will answer `cookie`;
+    /// retry_*, failed: as post().
+    virtual base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                              void* address, std::size_t bytes, void* target,
+                              std::uint64_t cookie) noexcept = 0;
+    /// A read that has ended, found by a poll() before. False: there is none.
+    virtual bool poll_read(std::uint64_t& cookie) noexcept = 0;
 
     /// Whether `rank` takes eager messages, by the newest frame from it.
     virtual bool takes_eager(std::uint32_t rank) const noexcept = 0;

@@ -13,10 +13,13 @@
 
 namespace headway::transport::ofi {
 
+/// Keys below are those of the buffers here, where the provider does not choose keys itself.
+inline constexpr std::uint64_t first_free_key = 16;
+
 /// What a completion leads back to: the provider's context, which comes first.
 struct Target {
     fi_context2 context{};
-    enum class Kind : std::uint8_t { send, receive } kind = Kind::send;
+    enum class Kind : std::uint8_t { send, receive, read } kind = Kind::send;
 };
 
 /// A frame on its way out.
@@ -56,6 +59,12 @@ class SendSlots {
     Region region_;
     SendSlot* free_ = nullptr;
     std::size_t in_use_ = 0;
+};
+
+/// A read of another rank's memory.
+struct ReadSlot : Target {
+    std::uint32_t rank = 0;  ///< whose memory it is
+    std::uint64_t cookie = 0;
 };
 
 /// Memory that the provider fills with frames from its beginning on, one after the other where it

@@ -73,9 +73,8 @@ base::Result<Fabric> Fabric::open(Info info)
         made.endpoint.reset(endpoint);
         return code;
     });
-    calls.make("fi_ep_bind", [&] {
-        return fi_ep_bind(made.endpoint.get(), &made.addresses->fid, 0);
-    });
+    calls.make("fi_ep_bind",
+               [&] { return fi_ep_bind(made.endpoint.get(), &made.addresses->fid, 0); });
     calls.make("fi_ep_bind", [&] {
         return fi_ep_bind(made.endpoint.get(), &made.completions->fid, FI_TRANSMIT | FI_RECV);
     });
@@ -101,10 +100,14 @@ base::Result<std::string> Fabric::name() const
 base::Result<Region> Region::open(const Fabric& fabric, const void* address, std::size_t bytes,
                                   std::uint64_t access, std::uint64_t key)
 {
+    return fabric.has_mode(FI_MR_LOCAL) ? open_always(fabric, address, bytes, access, key)
+                                        : Region();
+}
+
+base::Result<Region> Region::open_always(const Fabric& fabric, const void* address,
+                                         std::size_t bytes, std::uint64_t access, std::uint64_t key)
+{
     Region region;
-    if (!fabric.has_mode(FI_MR_LOCAL)) {
-        return region;
-    }
     fid_mr* memory = nullptr;
     int code = fi_mr_reg(fabric.domain.get(), address, bytes, access, 0, key, 0, &memory, nullptr);
     region.memory_.reset(memory);

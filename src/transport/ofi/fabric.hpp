@@ -9,6 +9,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
+#include <rdma/fi_rma.h>
 
 #include <memory>
 #include <string>
@@ -75,6 +76,12 @@ class Region {
     /// used where the provider does not choose keys itself.
     static base::Result<Region> open(const Fabric& fabric, const void* address, std::size_t bytes,
                                      std::uint64_t access, std::uint64_t key);
+    /// The same, whatever the provider asks for: memory for others to read.
+    static base::Result<Region> open_always(const Fabric& fabric, const void* address,
+                                            std::size_t bytes, std::uint64_t access,
+                                            std::uint64_t key);
+    /// By which others name it. Requires open_always().
+    std::uint64_t key() const noexcept { return fi_mr_key(memory_.get()); }
     /// What goes with addresses of the region into calls; may be null.
     void* descriptor() const noexcept { return memory_ ? fi_mr_desc(memory_.get()) : nullptr; }
 

@@ -64,16 +64,16 @@ base::Result<std::unique_ptr<OfiNetwork>> OfiNetwork::open(const NetworkOptions&
                                     info.value()->domain_attr->name;
     auto fabric = Fabric::open(std::move(info.value()));
     if (!fabric) {
-        return base::Failure{"the network (" + description + ") cannot be used: " +
-                             fabric.sentence() +
+        return base::Failure{"the network (" + description +
+                             ") cannot be used: " + fabric.sentence() +
                              "; name another one by HEADWAY_OFI_PROVIDER or "
                              "HEADWAY_OFI_INTERFACE"};
     }
     std::unique_ptr<OfiNetwork> network(new OfiNetwork(std::move(fabric.value()), options));
     network->description_ = description;
     if (auto prepared = network->prepare(); !prepared) {
-        return base::Failure{"the network (" + description + ") cannot be used: " +
-                             prepared.sentence()};
+        return base::Failure{"the network (" + description +
+                             ") cannot be used: " + prepared.sentence()};
     }
     return network;
 }
@@ -117,17 +117,18 @@ base::Outcome OfiNetwork::introduce(std::uint32_t rank, std::string_view address
     peer.name = "rank " + std::to_string(rank) + " on host '" + std::string(host) + "'";
     const std::size_t colon = address.rfind(':');
     const std::string_view own(address_);
-    if (colon == std::string_view::npos || address.substr(0, colon) != own.substr(0, own.rfind(':')))
-    {
+    if (colon == std::string_view::npos ||
+        address.substr(0, colon) != own.substr(0, own.rfind(':'))) {
         return base::Failure{peer.name + " uses the network '" +
                              std::string(address.substr(0, std::min(colon, address.size()))) +
                              "' and this one '" + std::string(own.substr(0, own.rfind(':'))) +
                              "'; set HEADWAY_OFI_PROVIDER to one that all hosts have"};
     }
     const std::string bytes = bytes_of(address.substr(colon + 1));
-    if (bytes.empty() || fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &peer.address, 0,
-                                      nullptr) != 1) {
-        return base::Failure{"the network address of " + peer.name + " makes no sense here; do "
+    if (bytes.empty() ||
+        fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &peer.address, 0, nullptr) != 1) {
+        return base::Failure{"the network address of " + peer.name +
+                             " makes no sense here; do "
                              "all hosts have the same libfabric provider?"};
     }
     peer.is_known = true;
@@ -259,14 +260,20 @@ void OfiNetwork::read_error() noexcept
     }
     auto* const target = static_cast<Target*>(error.op_context);
     std::string text = fi_strerror(error.err);
-    const char* const own_text = fi_cq_strerror(fabric_.completions.get(), error.prov_errno,
-                                                error.err_data, nullptr, 0);
+    const char* const own_text =
+        fi_cq_strerror(fabric_.completions.get(), error.prov_errno, error.err_data, nullptr, 0);
     if (own_text != nullptr && text != own_text) {
         text += ", " + std::string(own_text);
     }
     if (target == nullptr || target->kind == Target::Kind::receive) {
         fail("a message from another host was lost over " + description_ + " (" + text +
              "); are all hosts alive, and their network up?");
+        return;
+    }
+    if (target->kind == Target::Kind::read) {
+        fail("memory of " + describe(static_cast<ReadSlot*>(target)->rank) +
+             " cannot be read over " + description_ + " (" + text +
+             "); is it alive, and its network up?");
         return;
     }
     auto* const slot = static_cast<SendSlot*>(target);
@@ -303,14 +310,14 @@ bool OfiNetwork::accept(const WireHeader& header) noexcept
 /// True: it is a frame for the engine, and the current one.
 bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry) noexcept
 {
-    const auto* const bytes = static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf
-                                                                                 : block.bytes);
+    const auto* const bytes =
+        static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf : block.bytes);
     ReceiveBlock* const spent =
         (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0 ? &block
                                                                                         : nullptr;
     WireHeader header;
-    Verdict verdict = judge(bytes, entry.len, job_, static_cast<std::uint32_t>(peers_.size()),
-                            &header);
+    Verdict verdict =
+        judge(bytes, entry.len, job_, static_cast<std::uint32_t>(peers_.size()), &header);
     if (verdict == Verdict::good && !accept(header)) {
         verdict = Verdict::malformed;
     }
@@ -324,11 +331,13 @@ bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry
         return true;
     }
     if (verdict == Verdict::version || verdict == Verdict::byte_order) {
-        fail("another host of the job runs another Headway, or a machine with another byte order; "
-             "install the same one everywhere");
+        fail(
+            "another host of the job runs another Headway, or a machine with another byte order; "
+            "install the same one everywhere");
     } else if (verdict == Verdict::malformed) {
-        fail("a message of " + (header.sender < peers_.size() ? describe(header.sender)
-                                                              : std::string("an unknown rank")) +
+        fail("a message of " +
+             (header.sender < peers_.size() ? describe(header.sender)
+                                            : std::string("an unknown rank")) +
              " came over " + description_ + " broken, twice or not in order");
     }
     give_back(spent);
@@ -340,6 +349,10 @@ bool OfiNetwork::take_completion(const fi_cq_data_entry& entry) noexcept
     auto* const target = static_cast<Target*>(entry.op_context);
     if (target->kind == Target::Kind::send) {
         slots_.release(static_cast<SendSlot*>(target));
+        return false;
+    }
+    if (target->kind == Target::Kind::read) {
+        end_read(*static_cast<ReadSlot*>(target));
         return false;
     }
     auto& block = *static_cast<ReceiveBlock*>(target);
@@ -381,7 +394,8 @@ void OfiNetwork::release() noexcept
 
 bool OfiNetwork::prepare_sleep() noexcept
 {
-    if (current_.peer != nullptr || next_event_ != event_count_ || !failure_.empty()) {
+    if (current_.peer != nullptr || next_event_ != event_count_ || !reads_ended_.empty() ||
+        !failure_.empty()) {
         return false;
     }
     if (descriptor_ < 0) {

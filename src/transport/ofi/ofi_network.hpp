@@ -40,6 +40,16 @@ class OfiNetwork final : public Network {
     bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
     void release() noexcept override;
 
+    bool can_read() const noexcept override { return (fabric_.info->caps & FI_RMA) != 0; }
+    void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept override;
+    void conceal(void* exposed) noexcept override;
+    bool prepare_target(void* address, std::size_t bytes, void** target) noexcept override;
+    void release_target(void* target) noexcept override;
+    base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                      void* address, std::size_t bytes, void* target,
+                      std::uint64_t cookie) noexcept override;
+    bool poll_read(std::uint64_t& cookie) noexcept override;
+
     bool takes_eager(std::uint32_t rank) const noexcept override
     {
         return peers_[rank] == nullptr || peers_[rank]->takes_eager;
@@ -80,6 +90,7 @@ class OfiNetwork final : public Network {
     Peer& peer_of(std::uint32_t rank);
     base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
                           const void* payload, std::size_t payload_bytes) noexcept;
+    void end_read(ReadSlot& slot) noexcept;
     void owe(Peer& peer) noexcept;
     void pay() noexcept;
     bool read_completions() noexcept;
@@ -108,6 +119,11 @@ class OfiNetwork final : public Network {
     ReceiveBlocks blocks_;
 
     static constexpr std::size_t batch = 16;
+    std::vector<std::unique_ptr<ReadSlot>> reads_;  ///< made when first needed
+    std::vector<ReadSlot*> reads_free_;
+    std::vector<std::uint64_t> reads_ended_;
+    std::uint64_t next_key_ = first_free_key;
+
     std::array<fi_cq_data_entry, batch> events_{};
     std::size_t next_event_ = 0;
     std::size_t event_count_ = 0;

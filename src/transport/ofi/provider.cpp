@@ -15,8 +15,8 @@ namespace {
 
 /// Special networks, then sockets of the system. Before libfabric 1.18 `net` is what `tcp` is after
 /// it: reliable datagrams without a layer between.
-constexpr std::array preferred = {"cxi", "efa", "psm3", "opx", "verbs", "psm2", "net", "tcp",
-                                  "sockets"};
+constexpr std::array preferred = {"cxi",  "efa", "psm3", "opx",    "verbs",
+                                  "psm2", "net", "tcp",  "sockets"};
 
 /// Whether a provider is called `name`, alone or as the lower of two layers ("tcp;ofi_rxm").
 bool is_called(const fi_info& info, std::string_view name)
@@ -37,13 +37,13 @@ std::size_t place_of(const fi_info& info)
 /// Among the interfaces of one provider; lower is better.
 int rank_interface(const fi_info& info)
 {
-    return (platform::is_loopback(info.src_addr, info.src_addrlen) ? 2 : 0) + (info.addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
+    return (platform::is_loopback(info.src_addr, info.src_addrlen) ? 2 : 0) +
+           (info.addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
 /// Sets of capabilities, the most useful first; the last is what there must be.
-constexpr std::array<std::uint64_t, 4> capabilities = {FI_MSG | FI_RMA | FI_MULTI_RECV,
-                                                       FI_MSG | FI_MULTI_RECV, FI_MSG | FI_RMA,
-                                                       FI_MSG};
+constexpr std::array<std::uint64_t, 4> capabilities = {
+    FI_MSG | FI_RMA | FI_MULTI_RECV, FI_MSG | FI_MULTI_RECV, FI_MSG | FI_RMA, FI_MSG};
 
 /// What every provider must do for us. Null: no memory.
 Info make_hints(std::uint64_t wanted_capabilities)
@@ -74,16 +74,15 @@ bool is_wanted(const fi_info& info, const Wanted& wanted)
     if (wanted.provider.empty()) {
         return place_of(info) < preferred.size();
     }
-    return wanted.provider == info.fabric_attr->prov_name ||
-           is_called(info, wanted.provider);
+    return wanted.provider == info.fabric_attr->prov_name || is_called(info, wanted.provider);
 }
 
 std::string list_of(const fi_info* first)
 {
     std::vector<std::string> names;
     for (const fi_info* info = first; info != nullptr; info = info->next) {
-        std::string name = std::string(info->fabric_attr->prov_name) + " on " +
-                           info->domain_attr->name;
+        std::string name =
+            std::string(info->fabric_attr->prov_name) + " on " + info->domain_attr->name;
         if (std::ranges::find(names, name) == names.end()) {
             names.push_back(std::move(name));
         }
@@ -114,8 +113,8 @@ base::Failure no_provider(const Wanted& wanted, const fi_info* found)
 
 base::Failure describe_failure(std::string_view call, long code)
 {
-    return {std::string(call) + " of libfabric says: " +
-            fi_strerror(static_cast<int>(code < 0 ? -code : code))};
+    return {std::string(call) +
+            " of libfabric says: " + fi_strerror(static_cast<int>(code < 0 ? -code : code))};
 }
 
 base::Result<Info> choose_provider(const Wanted& wanted)
