@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts made of network namespaces on a bridge, for tests; gone when the test ends, however it ends.
+"""Hosts made of network namespaces on a bridge, for tests; gone when the test ends, come what may.
 
-`python3 hosts.py run N COMMAND...` gives a command N hosts and takes them away again; it finds their
-addresses in HOSTS.
+`python3 hosts.py run N COMMAND...` gives a command N hosts and takes them away again; it finds
+their addresses in HOSTS.
 """
 
 import contextlib

@@ -6,9 +6,11 @@ heap within."""
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -120,8 +122,46 @@ class Jobs(HostsTest):
         self.run_between(2, 1, "100000", eager_limit="0")
         self.run_between(3, 2, "20000", unexpected_limit="0", cma="off")
 
+    def test_long_messages_in_frames(self) -> None:
+        self.run_between(2, 1, "300000", network_read_min="1T")
+        self.run_between(2, 1, "100000", network_read_min="0", eager_limit="0")
+
     def test_a_small_window(self) -> None:
-        self.run_between(2, 1, "300000", network_window="128K")
+        self.run_between(2, 1, "300000", network_window="128K", network_read_min="1T")
+
+
+class Faults(HostsTest):
+    def left_on(self, place: int) -> list[int]:
+        """Living processes of a host."""
+        listing = subprocess.run(["ip", "netns", "pids", self.hosts.space(place)],
+                                 capture_output=True, text=True, check=True, timeout=30)
+        return [int(word) for word in listing.stdout.split()]
+
+    def test_a_host_whose_ranks_are_killed_ends_the_job(self) -> None:
+        job = subprocess.Popen(
+            self.hosts.hydra(self.hydra, 4, 2, self.between, "forever"),
+            env=plain_environment() | self.hosts.environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            assert job.stdout is not None
+            for line in job.stdout:
+                if line.startswith("between: under way"):
+                    break
+            else:
+                self.fail(f"the job ended by itself: {job.wait(WATCHDOG_S)}")
+            ranks = [pid for pid in self.left_on(2)
+                     if os.path.basename(os.path.realpath(f"/proc/{pid}/exe")) == "between"]
+            self.assertEqual(len(ranks), 2)
+            for pid in ranks:
+                os.kill(pid, signal.SIGKILL)
+            self.assertNotEqual(job.wait(WATCHDOG_S), 0)
+        finally:
+            job.kill()
+            job.communicate()
+        deadline = time.monotonic() + WATCHDOG_S
+        while self.left_on(1) + self.left_on(2) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.left_on(1) + self.left_on(2), [])
 
 
 class Refusals(HostsTest):
@@ -137,7 +177,8 @@ class Refusals(HostsTest):
         self.assertRegex(said, "no libfabric provider .*HEADWAY_OFI_PROVIDER=pigeons; there are: ")
 
     def test_an_interface_that_is_not_there(self) -> None:
-        self.assertRegex(self.refusal(ofi_interface="eth7"), "HEADWAY_OFI_INTERFACE=eth7; there are")
+        self.assertRegex(self.refusal(ofi_interface="eth7"),
+                         "HEADWAY_OFI_INTERFACE=eth7; there are: ")
 
     def test_what_is_for_one_node_only(self) -> None:
         self.assertRegex(self.refusal(check="collectives"),

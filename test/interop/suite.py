@@ -4,7 +4,6 @@
 `python3 test/interop/suite.py [PART OF A NAME ...]`: prints what fails; the last line counts.
 """
 
-import os
 import subprocess
 import sys
 import time
@@ -13,10 +12,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-import hosts  # noqa: E402
-import hosts_test  # noqa: E402
-from tools import mpi_tests  # noqa: E402
-from tools.test_case import SKIP_CODE  # noqa: E402
+import hosts
+import hosts_test
+
+from tools import mpi_tests
+from tools.test_case import SKIP_CODE
 
 RANKS = 4
 RANKS_A_HOST = 2

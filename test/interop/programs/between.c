@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a job on several hosts must do: ring, collectives, messages of all lengths in both
 // directions and out of order, and transfers while all ranks compute. Prints one line a rank.
+//   between [largest]   messages of up to so many bytes
+//   between forever     a ring that only a fault ends
 #include <dlfcn.h>
 #include <headway/interface.h>
 #include <mpi.h>
@@ -128,6 +130,13 @@ int main(int argc, char** argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int lap = 0; argc > 1 && strcmp(argv[1], "forever") == 0; ++lap) {
+        ring();
+        if (lap == 0 && rank == 0) {
+            puts("between: under way");
+            fflush(stdout);
+        }
+    }
     const size_t largest = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000000;
     const size_t lengths[] = {0, 1, 40, 41, 4096, 16320, 16321, 16384, 100000, largest};
     ring();

@@ -5,8 +5,8 @@
 // The ranks of this one's host.
 struct neighbors {
     int count;
-    int above; // of higher rank
-    int sum;   // of their ranks
+    int above;  // of higher rank
+    int sum;    // of their ranks
 };
 
 static struct neighbors find_neighbors(struct check* t)

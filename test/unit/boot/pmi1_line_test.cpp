@@ -105,19 +105,32 @@ TEST(ProcessMapping, RepeatsItsPattern)
     EXPECT_EQ(expand_process_mapping("(vector,[(0,2,1)]x2)", 4).value(), (Nodes{0, 1, 0, 1}));
     EXPECT_EQ(expand_process_mapping("(vector,[0,(1,2,1)]x2,7)", 7).value(),
               (Nodes{0, 1, 2, 0, 1, 2, 7}));
-    EXPECT_EQ(expand_process_mapping("(vector,[(0,2,1)]x2000000000)", 3).value(),
-              (Nodes{0, 1, 0}));
+    EXPECT_EQ(expand_process_mapping("(vector,[(0,2,1)]x2000000000)", 3).value(), (Nodes{0, 1, 0}));
     EXPECT_TRUE(expand_process_mapping("", 2).value().empty());
 }
 
 TEST(ProcessMapping, RefusesWhatItCannotRead)
 {
-    for (const char* text : {"vector", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,1,1)",
-                             "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(-1,1,1))",
-                             "(vector,(0,1,1))x", "(vector,(a,1,1))", "(vector,(0,1,99999999999))",
-                             "(vector,(2147483647,2147483647,1))", "(list,(0,1,1))",
-                             "(vector,-1)", "(vector,[0)", "(vector,[]x2)", "(vector,[0]x0)",
-                             "(vector,[0]x)", "(vector,[[0]x2]x2)", "(vector,[0,]x2)"}) {
+    for (const char* text : {"vector",
+                             "(vector)",
+                             "(vector,)",
+                             "(vector,(0,1))",
+                             "(vector,(0,1,1)",
+                             "(vector,(0,0,1))",
+                             "(vector,(0,1,0))",
+                             "(vector,(-1,1,1))",
+                             "(vector,(0,1,1))x",
+                             "(vector,(a,1,1))",
+                             "(vector,(0,1,99999999999))",
+                             "(vector,(2147483647,2147483647,1))",
+                             "(list,(0,1,1))",
+                             "(vector,-1)",
+                             "(vector,[0)",
+                             "(vector,[]x2)",
+                             "(vector,[0]x0)",
+                             "(vector,[0]x)",
+                             "(vector,[[0]x2]x2)",
+                             "(vector,[0,]x2)"}) {
         EXPECT_FALSE(expand_process_mapping(text, 2)) << text;
     }
 }
