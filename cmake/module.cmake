@@ -4,6 +4,7 @@
 function(headway_layer layer)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS
         "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp" "${PROJECT_SOURCE_DIR}/src/${layer}/*.S")
+    list(FILTER sources EXCLUDE REGEX "/src/transport/ofi/")  # a module of its own
     if(NOT sources)
         return()
     endif()
@@ -37,6 +38,24 @@ function(headway_link_as_library target)
     else()
         target_link_options(${target} PRIVATE -Wl,-z,defs -static-libstdc++ -shared-libgcc)
     endif()
+endfunction()
+
+# headway_network_module(<name> <source>...): a module that the library opens at run time, beside
+# which it is installed, and <name>_parts, what tests link of it.
+function(headway_network_module name)
+    add_library(${name}_parts OBJECT ${ARGN})
+    headway_compile_as_library(${name}_parts)
+    target_compile_definitions(${name}_parts PRIVATE
+        HEADWAY_VERSION="Headway ${PROJECT_VERSION}")
+    add_library(${name} MODULE $<TARGET_OBJECTS:${name}_parts>)
+    target_link_libraries(${name} PRIVATE headway_flavour)
+    target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,now,-z,relro)
+    if(HEADWAY_SANITIZE)
+        target_link_options(${name} PRIVATE -Wl,-z,undefs)
+    else()
+        target_link_options(${name} PRIVATE -Wl,-z,defs -static-libstdc++ -shared-libgcc)
+    endif()
+    install(TARGETS ${name} LIBRARY DESTINATION lib)
 endfunction()
 
 # headway_generate(<script>): runs gen/<script> at build time. The script answers

@@ -13,6 +13,7 @@
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
+#include "object/process.hpp"
 #include "object/request.hpp"
 #include "object/session.hpp"
 #include "protocol/point_to_point.hpp"
@@ -148,7 +149,7 @@ std::vector<int> placed_members(const Communicator& comm, const std::vector<Grou
     std::ranges::sort(members, {},
                       [&](int i) { return offers[static_cast<std::size_t>(i)].place; });
     for (int& member : members) {
-        member = static_cast<int>(comm.joint_scope().peer(static_cast<std::uint32_t>(member)));
+        member = static_cast<int>(comm.joint_scope().job_rank(static_cast<std::uint32_t>(member)));
     }
     return members;
 }
@@ -185,8 +186,7 @@ int create_between(Call& call, Communicator& comm, const object::Group& group, M
 /// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
 std::optional<int> color_of_type(Rank& rank, int split_type, const object::Info& info)
 {
-    // All ranks of a job run on one node, as Process::join_node() sees to.
-    constexpr int node = 0;
+    const int node = rank.process().placement().node;
     switch (split_type) {
         case MPI_COMM_TYPE_SHARED:
             return node;

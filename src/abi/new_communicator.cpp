@@ -110,7 +110,7 @@ std::vector<int> split_members(const std::vector<SplitOffer>& offers, int begin,
 std::vector<int> world_ranks_of(const Communicator& comm, std::vector<int> places)
 {
     for (int& place : places) {
-        place = static_cast<int>(comm.joint_scope().peer(static_cast<std::uint32_t>(place)));
+        place = static_cast<int>(comm.joint_scope().job_rank(static_cast<std::uint32_t>(place)));
     }
     return places;
 }

@@ -44,6 +44,9 @@ bool take(std::string_view& rest, std::string_view literal) noexcept
     return true;
 }
 
+/// Highest number of a node, and most nodes.
+constexpr int node_max = 1 << 28;
+
 struct Block {
     int first_node;
     int node_count;
@@ -64,8 +67,8 @@ std::optional<Block> take_block(std::string_view& rest) noexcept
         return std::nullopt;
     }
     const auto size = take_int(rest);
-    if (!size || !take(rest, ")") || *first < 0 || *count < 1 || *size < 1 || *first > (1 << 28) ||
-        *count > (1 << 28)) {
+    if (!size || !take(rest, ")") || *first < 0 || *count < 1 || *size < 1 || *first > node_max ||
+        *count > node_max) {
         return std::nullopt;
     }
     return Block{*first, *count, *size};
@@ -82,6 +85,51 @@ void append_block(const Block& block, std::size_t limit, std::vector<int>& nodes
             nodes.push_back(block.first_node + node);
         }
     }
+}
+
+/// A block, or the node of one process.
+bool take_nodes(std::string_view& rest, std::size_t limit, std::vector<int>& nodes)
+{
+    if (rest.starts_with('(')) {
+        const auto block = take_block(rest);
+        if (block) {
+            append_block(*block, limit, nodes);
+        }
+        return block.has_value();
+    }
+    const auto node = take_int(rest);
+    if (!node || *node < 0 || *node > node_max) {
+        return false;
+    }
+    append_block({*node, 1, 1}, limit, nodes);
+    return true;
+}
+
+/// `[...,...]xN`: what stands in brackets, N times.
+bool take_repeated(std::string_view& rest, std::size_t limit, std::vector<int>& nodes)
+{
+    std::vector<int> once;
+    if (!take(rest, "[") || !take_nodes(rest, limit, once)) {
+        return false;
+    }
+    while (take(rest, ",")) {
+        if (!take_nodes(rest, limit, once)) {
+            return false;
+        }
+    }
+    if (!take(rest, "]x")) {
+        return false;
+    }
+    const auto times = take_int(rest);
+    if (!times || *times < 1) {
+        return false;
+    }
+    for (int time = 0; time < *times && nodes.size() < limit; ++time) {
+        const std::size_t left = limit - nodes.size();
+        nodes.insert(nodes.end(), once.begin(),
+                     once.begin() + static_cast<std::ptrdiff_t>(std::min(left, once.size())));
+    }
+    return true;
 }
 
 }  // namespace
@@ -178,11 +226,10 @@ base::Result<std::vector<int>> expand_process_mapping(std::string_view text, int
         return refuse("a process mapping that is not a vector", text);
     }
     while (take(rest, ",")) {
-        const auto block = take_block(rest);
-        if (!block) {
+        if (!(rest.starts_with('[') ? take_repeated(rest, limit, nodes)
+                                    : take_nodes(rest, limit, nodes))) {
             return refuse("a process mapping that cannot be read", text);
         }
-        append_block(*block, limit, nodes);
     }
     if (rest != ")" || nodes.empty()) {
         return refuse("a process mapping that cannot be read", text);

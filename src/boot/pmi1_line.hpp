@@ -50,7 +50,8 @@ std::optional<int> parse_int(std::string_view text) noexcept;
 std::string quote_bytes(std::string_view bytes);
 
 /// Node of every process from `(vector,(first node,nodes,processes a node),...)`, a pattern that
-/// repeats until `process_count` entries are there. Empty result for an empty `text`.
+/// repeats until `process_count` entries are there; a bare number is the node of one process, and
+/// `[...]xN` stands for its content N times. Empty result for an empty `text`.
 base::Result<std::vector<int>> expand_process_mapping(std::string_view text, int process_count);
 
 }  // namespace headway::boot

@@ -59,11 +59,23 @@ void Door::leave_others()
 void Door::sweep_own()
 {
     const RankState& rank = driver_->rank();
-    while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
-        if (driver_->progress() == 0) {
-            return;
+    do {
+        while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
+            if (driver_->progress() == 0) {
+                break;
+            }
         }
+    } while (!hears());
+}
+
+/// Whether the rank can go away as far as other nodes are concerned; sweeps if it cannot.
+bool Door::hears()
+{
+    if (driver_->listen()) [[likely]] {
+        return true;
     }
+    driver_->progress();
+    return false;
 }
 
 void Door::go_away()
@@ -76,21 +88,22 @@ void Door::go_away()
         return;
     }
     // Relaxed: see RankState::open_ops.
-    if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr) {
+    if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr ||
+        driver_->has_unsent()) {
         sweep_own();
         // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
         // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
         // then looks whether it waits, one sees the other.
         platform::RealAtomics::fence_full();
         bool is_behind = has_unattended_copies(*driver_);
-        std::int64_t due_ns = rank.due_ns;
+        std::int64_t due_ns = driver_->look_again_ns();
         platform::scheduling_point();
         while (rank.ownership.leave()) {
             take_word();
             driver_->progress();
             sweep_own();
             is_behind = has_unattended_copies(*driver_);
-            due_ns = rank.due_ns;
+            due_ns = driver_->look_again_ns();
         }
         is_away_ = true;
         platform::scheduling_point();

@@ -54,13 +54,15 @@ class Door {
         const RankState& rank = driver_->rank();
         // Relaxed: see RankState::open_ops.
         return rank.open_ops.load(std::memory_order_relaxed) != 0 ||
-               rank.peers_waiting != nullptr || driver_->worker().has_asked();
+               rank.peers_waiting != nullptr || driver_->worker().has_asked() ||
+               driver_->has_unsent();
     }
 
     void take_word();
     void come_back();
     void leave_others();
     void sweep_own();
+    bool hears();
     void go_away();
 
     RankLock lock_;

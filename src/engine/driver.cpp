@@ -139,6 +139,9 @@ int Driver::take_frames()
         own.release();
         ++taken;
     }
+    if (node_.network != nullptr) [[unlikely]] {
+        taken += take_distant_frames();
+    }
     if (taken != 0) {
         count(rank_.counters.frames_received, static_cast<std::uint64_t>(taken));
     }
@@ -223,6 +226,9 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
         }
         return kept;
     }
+    if (node_.is_distant(peer)) [[unlikely]] {
+        return post_distant(peer, kind, header, payload, payload_bytes);
+    }
     PeerSlot& slot = rank_.peers[peer];
     if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
         rank_.lacks_memory = true;
@@ -250,7 +256,7 @@ base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
                               const transport::FrameHeader& header, const void* payload,
                               std::size_t payload_bytes)
 {
-    if (!rank_.peers[peer].waiting.is_empty()) [[unlikely]] {
+    if (!slot(peer).waiting.is_empty()) [[unlikely]] {
         return base::Status::retry_lane_full;
     }
     return post_now(peer, kind, header, payload, payload_bytes);
@@ -281,7 +287,7 @@ bool Driver::post_eager_op(Op* op)
 bool Driver::post_op(Op* op)
 {
     if (op->frame_kind == transport::FrameKind::eager) {
-        if (node_.rank_state(op->peer).takes_eager()) [[likely]] {
+        if (takes_eager(op->peer)) [[likely]] {
             return post_eager_op(op);
         }
         node_.messages.make_offer(*this, op);
@@ -304,17 +310,19 @@ bool Driver::post_op(Op* op)
 
 void Driver::post(Op* op)
 {
-    PeerSlot& slot = rank_.peers[op->peer];
-    if (slot.waiting.is_empty()) {
+    PeerSlot& target = slot(op->peer);
+    if (target.waiting.is_empty()) {
         if (post_op(op)) {
             return;
         }
-        slot.next_waiting = rank_.peers_waiting;
-        rank_.peers_waiting = &slot;
-        // Room comes when somebody takes frames out for the peer.
-        worker_.ring(node_.rank_state(op->peer));
+        target.next_waiting = rank_.peers_waiting;
+        rank_.peers_waiting = &target;
+        // Room comes when somebody takes frames out for the peer; a distant one's own process does.
+        if (!node_.is_distant(op->peer)) {
+            worker_.ring(node_.rank_state(op->peer));
+        }
     }
-    slot.waiting.push_back(op);
+    target.waiting.push_back(op);
 }
 
 int Driver::post_waiting()

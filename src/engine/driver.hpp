@@ -62,6 +62,24 @@ class Driver {
     }
     memory::Allocator& allocator() { return node_.allocator(rank_.rank); }
 
+    /// What the rank keeps for a peer. Ends the job where the node heap has no room for it.
+    PeerSlot& slot(std::uint32_t peer)
+    {
+        return node_.is_distant(peer) ? distant_slot(peer) : rank_.peers[peer];
+    }
+
+    /// Whether frames to other nodes need somebody to poll until they are out.
+    bool has_unsent() const noexcept
+    {
+        return node_.network != nullptr && node_.network->has_unsent();
+    }
+    /// Before the rank sleeps or goes away: from now on the watch of this process hears of frames
+    /// from other nodes. False: there may be some already, sweep again.
+    bool listen();
+    /// How long a sleeping rank may rely on being woken: the moment at which it has to look by
+    /// itself, 0 if others see to it. Requires listen().
+    std::int64_t look_again_ns() const noexcept;
+
     /// One sweep over everything that can move for this rank; the number of events, 0 if nothing
     /// did. Copies no long messages. Never blocks, never recurses.
     int progress();
@@ -116,6 +134,9 @@ class Driver {
     bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
                         const void* address, std::uint64_t size_bytes)
     {
+        if (node_.is_distant(peer)) [[unlikely]] {
+            return try_post_distant(peer, header, address, size_bytes);
+        }
         return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
                post_bytes(peer, header, address, size_bytes) == base::Status::done;
     }
@@ -213,6 +234,14 @@ class Driver {
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,
                               const transport::FrameHeader& header, const void* payload,
                               std::size_t payload_bytes);
+    PeerSlot& distant_slot(std::uint32_t peer);
+    bool try_post_distant(std::uint32_t peer, const transport::FrameHeader& header,
+                          const void* address, std::uint64_t size_bytes);
+    base::Status post_distant(std::uint32_t peer, transport::FrameKind kind,
+                              const transport::FrameHeader& header, const void* payload,
+                              std::size_t payload_bytes);
+    int take_distant_frames();
+    bool takes_eager(std::uint32_t peer) const noexcept;
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
@@ -230,6 +259,8 @@ class Driver {
     const bool is_local_;
     observe::Tracer* tracer_;
     QuickReceive* expected_ = nullptr;
+    std::int64_t network_looked_ns_ = 0;  ///< when the last look found nothing
+    bool is_heard_ = false;               ///< the watch listens since the last listen()
 };
 
 }  // namespace headway::engine

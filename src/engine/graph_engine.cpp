@@ -500,7 +500,7 @@ StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope
     GraphInstance* run = create_run(driver, stored, arguments);
     for (Famine famine; run == nullptr; run = create_run(driver, stored, arguments)) {
         // Peers have its messages, so it cannot be given up.
-        famine.endure(driver.rank().rank);
+        famine.endure(driver.rank().job_rank);
         driver.progress();
         if (quick.go(driver)) {
             return {.is_over = true};

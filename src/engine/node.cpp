@@ -15,6 +15,9 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
     : heap(std::move(node_heap)),
       directory(node_directory),
       own_process(process),
+      rank_count(node_directory.rank_count),
+      job_rank_count(std::max(node_directory.job_rank_count, node_directory.rank_count)),
+      origin(node_directory.origin),
       knobs(settings),
       peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off),
       schedule(node_directory.schedule),
@@ -59,18 +62,24 @@ bool Node::is_gone(std::uint32_t rank)
 RankState* create_rank_state(Node& node, std::uint32_t rank)
 {
     memory::Allocator& allocator = node.allocator(rank);
-    const std::uint32_t ranks = node.directory.rank_count;
+    const std::uint32_t ranks = node.rank_count;
+    const std::uint32_t distant = node.job_rank_count - ranks;
+    const std::size_t blocks = (distant + distant_block_size - 1) / distant_block_size;
     void* place = allocator.allocate(sizeof(RankState));
     auto* peers = static_cast<PeerSlot*>(allocator.allocate(ranks * sizeof(PeerSlot)));
-    if (place == nullptr || peers == nullptr) {
+    auto** slots = static_cast<PeerSlot**>(allocator.allocate((blocks + 1) * sizeof(PeerSlot*)));
+    if (place == nullptr || peers == nullptr || slots == nullptr) {
         return nullptr;
     }
     auto* state = new (place) RankState;
     for (std::uint32_t peer = 0; peer < ranks; ++peer) {
         new (&peers[peer]) PeerSlot;
     }
+    std::fill_n(slots, blocks + 1, nullptr);
     state->peers = peers;
+    state->distant_slots = slots;
     state->rank = rank;
+    state->job_rank = node.job_rank(rank);
     state->process = node.own_process;
     // From the start: peers may send before the rank is ready to be worked for.
     (void)state->ownership.enter();

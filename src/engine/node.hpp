@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "engine/watch.hpp"
 #include "memory/node_heap.hpp"
 #include "observe/tracer.hpp"
+#include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::engine {
@@ -60,6 +62,18 @@ class Node {
 
     memory::Allocator& allocator(std::uint32_t rank) { return heap->for_rank(rank); }
     RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }
+    /// Peers are ranks counted from this node's first one, around the job: those of this node have
+    /// the numbers of its directory. The others are distant: nothing of theirs can be read here.
+    bool is_distant(std::uint32_t peer) const noexcept { return peer >= rank_count; }
+    std::uint32_t job_rank(std::uint32_t peer) const noexcept
+    {
+        const std::uint32_t before_end = job_rank_count - origin;
+        return peer < before_end ? peer + origin : peer - before_end;
+    }
+    std::uint32_t peer_of(std::uint32_t job_rank) const noexcept
+    {
+        return job_rank >= origin ? job_rank - origin : job_rank + (job_rank_count - origin);
+    }
     ProcessEntry& own_entry() { return directory.processes[own_process]; }
 
     /// The lowest rank of this process.
@@ -75,8 +89,17 @@ class Node {
     std::unique_ptr<memory::NodeHeap> heap;
     Directory& directory;
     std::uint32_t own_process;
+    const std::uint32_t rank_count;      ///< of this node
+    const std::uint32_t job_rank_count;  ///< of all nodes
+    const std::uint32_t origin;          ///< number in the job of this node's first rank
     config::Knobs knobs;
     transport::PeerMemory peer_memory;
+    /// The way of this process's rank to other nodes; null in a job of one node. It belongs to who
+    /// holds the rank's ownership word.
+    transport::Network* network = nullptr;
+    /// Makes a rank of another node, by its number in the job, known to the network. It ends the
+    /// job where it cannot.
+    std::function<void(std::uint32_t job_rank)> introduce;
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.
     const bool is_plain;

@@ -102,7 +102,7 @@ void end_call(Driver& driver, std::uint16_t function, std::int64_t begin_ns)
 void number_message(Driver& driver, std::uint32_t peer, transport::FrameHeader* header)
 {
     if (!is_collective(*header)) {
-        header->sequence = driver.rank().peers[peer].messages_numbered + 1;
+        header->sequence = driver.slot(peer).messages_numbered + 1;
     }
 }
 
@@ -111,7 +111,7 @@ void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHea
 {
     RankState& rank = driver.rank();
     if (!is_collective(header)) {
-        rank.peers[peer].messages_numbered = header.sequence;
+        driver.slot(peer).messages_numbered = header.sequence;
     }
     add(rank.counters.messages_sent, 1);
     add(rank.counters.bytes_sent, message_bytes);

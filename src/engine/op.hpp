@@ -18,7 +18,8 @@ struct Op;
 
 /// A message that arrived before its receive, as it hangs in its receiver's lists. The bytes of an
 /// eager one follow it; then the receiver owns it. For an offered one it is part of the sender's
-/// op, which stays until a receive has taken the message: offers cost their receiver nothing.
+/// op, which stays until a receive has taken the message: offers cost their receiver nothing, but
+/// for those of other nodes, which are kept here.
 /// Belongs to the receiving rank's executor.
 struct Unexpected {
     Unexpected* next_in_bin = nullptr;
@@ -28,6 +29,7 @@ struct Unexpected {
     transport::FrameHeader header;
     Op* offered = nullptr;  ///< the sender's op that has the bytes; null: they follow
     std::uint64_t message_bytes = 0;
+    bool is_distant = false;  ///< offered by a rank of another node: its offer follows
 
     std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };

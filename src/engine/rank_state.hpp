@@ -28,6 +28,9 @@ struct PeerSlot {
     transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld
 };
 
+/// Slots for peers of other nodes are made in blocks of so many.
+inline constexpr std::uint32_t distant_block_size = 32;
+
 /// Counts of one rank, for tests and reports. Written by the executor, read by anyone, relaxed.
 struct RankCounters {
     std::atomic<std::uint64_t> frames_posted{0};
@@ -94,9 +97,10 @@ struct RankState {
 
     // The executor's own.
     alignas(64) transport::self::Loopback loopback;
-    PeerSlot* peers = nullptr;          ///< by node rank
-    PeerSlot* peers_waiting = nullptr;  ///< those with frames that wait for room
-    bool lacks_memory = false;          ///< the last sweep found no memory for a lane to a peer
+    PeerSlot* peers = nullptr;           ///< by node rank
+    PeerSlot** distant_slots = nullptr;  ///< of other peers, in blocks that are made when used
+    PeerSlot* peers_waiting = nullptr;   ///< those with frames that wait for room
+    bool lacks_memory = false;           ///< the last sweep found no memory for a lane to a peer
     /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
     /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.
     std::int64_t due_ns = 0;
@@ -107,9 +111,10 @@ struct RankState {
     Staging* staging = nullptr;               ///< made with the first piece that goes through it
     Op* spare_ops = nullptr;                  ///< ops to be used again, linked by `next`
     std::uint32_t spare_op_count = 0;
-    void* protocol = nullptr;   ///< protocol::RankPart, in the heap too
-    std::uint32_t rank = 0;     ///< node rank
-    std::uint32_t process = 0;  ///< index of its process on the node
+    void* protocol = nullptr;    ///< protocol::RankPart, in the heap too
+    std::uint32_t rank = 0;      ///< node rank
+    std::uint32_t job_rank = 0;  ///< number in the job, for sentences
+    std::uint32_t process = 0;   ///< index of its process on the node
 
     RankCounters counters;
     CallTable* calls = nullptr;  ///< null unless there is a profile; written when the rank starts
@@ -138,8 +143,10 @@ struct ProcessEntry {
 };
 
 struct Directory {
-    std::uint32_t process_count = 0;  ///< written by the creator before the heap is ready
-    std::uint32_t rank_count = 0;     ///< likewise
+    std::uint32_t process_count = 0;   ///< written by the creator before the heap is ready
+    std::uint32_t rank_count = 0;      ///< likewise
+    std::uint32_t job_rank_count = 0;  ///< likewise; ranks of all nodes
+    std::uint32_t origin = 0;          ///< likewise; number in the job of the node's first rank
     // Processes that take part in no barriers of others. Counted up by each before it is ready.
     std::atomic<std::uint32_t> without_barriers{0};
     // Processes whose entry and ranks are written; a futex for those who wait for all.

@@ -18,11 +18,21 @@ struct Scope {
     std::uint32_t size = 0;
     /// Collectives started on this communicator; all members count alike (MPI-5.0 section 6.12).
     std::uint32_t next_sequence = 0;
+    /// Of the job: how many ranks it has, and which one is number 0 among this node's peers.
+    std::uint32_t job_rank_count = 0;
+    std::uint32_t origin = 0;
 
     std::uint32_t collective_context() const noexcept { return context | 1U; }
 
-    /// Node rank of a member. Requires member < size.
+    /// A member as the ranks of this node know it, see Node::peer_of. Requires member < size.
     std::uint32_t peer(std::uint32_t member) const noexcept { return peers()[member]; }
+    /// Its number in the job.
+    std::uint32_t job_rank(std::uint32_t member) const noexcept
+    {
+        const std::uint32_t place = peer(member);
+        const std::uint32_t before_end = job_rank_count - origin;
+        return place < before_end ? place + origin : place - before_end;
+    }
     std::uint32_t* peers() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
     const std::uint32_t* peers() const noexcept
     {

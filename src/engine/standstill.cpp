@@ -26,7 +26,7 @@ constexpr std::int64_t patience_ns = 5'000'000'000;
 bool may_stand_still(Node& node)
 {
     // Relaxed: written before the rank communicates.
-    return node.knobs.deadlock_ms != 0 && node.is_plain &&
+    return node.knobs.deadlock_ms != 0 && node.is_plain && node.network == nullptr &&
            node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
            node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0;
 }

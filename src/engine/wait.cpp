@@ -222,9 +222,9 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             platform::pass_process_barrier();
         }
         const Idle idle(driver);
-        if (work_once(driver, CopyShare::any) == 0 && !condition()) {
+        if (work_once(driver, CopyShare::any) == 0 && !condition() && driver.listen()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
-            const std::int64_t due_ns = driver.rank().due_ns;
+            const std::int64_t due_ns = driver.look_again_ns();
             lock.unlock();
             if (due_ns != 0) {
                 word.park(platform::Deadline::at_ns(due_ns));
@@ -324,7 +324,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         // What lacks memory goes on when somebody frees some, which rings nobody's bell:
         // the thread stays awake, giving its core away, until it could.
         if (driver.rank().stalled_graphs != nullptr || driver.rank().lacks_memory) {
-            famine.endure(driver.rank().rank);
+            famine.endure(driver.rank().job_rank);
             continue;
         }
         famine = Famine();

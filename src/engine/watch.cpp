@@ -19,14 +19,28 @@ bool Watch::start()
     return true;
 }
 
+/// Requires the lock.
+bool Watch::ensure_started()
+{
+    if (!is_refused_ && !thread_.joinable()) {
+        is_refused_ = !start();
+    }
+    return !is_refused_;
+}
+
+bool Watch::listen()
+{
+    if (descriptor_ < 0 || node_.knobs.progress == config::ProgressChoice::none) {
+        return false;
+    }
+    const std::lock_guard guard(lock_);
+    return ensure_started() && timer_.listen(descriptor_);
+}
+
 void Watch::wake_at(std::int64_t moment_ns)
 {
     const std::lock_guard guard(lock_);
-    if (is_refused_ || moment_ns >= next_ns_) {
-        return;
-    }
-    if (!thread_.joinable() && !start()) {
-        is_refused_ = true;
+    if (moment_ns >= next_ns_ || !ensure_started()) {
         return;
     }
     next_ns_ = moment_ns;
@@ -39,7 +53,7 @@ void Watch::run()
     platform::allow_cpus(node_.cpus());
     Worker worker(node_, nullptr);
     for (;;) {
-        timer_.sleep();
+        const bool is_called = timer_.sleep();
         // (1) acquire, pairs with (2).
         if (must_end_.load(std::memory_order_acquire)) {
             return;
@@ -50,6 +64,10 @@ void Watch::run()
             // Before the sweep: what it finds withheld sets the timer again.
             const std::lock_guard guard(lock_);
             next_ns_ = never_ns;
+        }
+        if (is_called) {
+            // Its bell is rung wherever it is: on its way out it may have looked already.
+            worker.ring(node_.rank_state(node_.first_rank()));
         }
         worker.work_for_all();
         while (worker.has_asked() && worker.help()) {

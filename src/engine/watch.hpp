@@ -27,6 +27,13 @@ class Watch {
     /// Thread rule: any thread of the process.
     void wake_at(std::int64_t moment_ns);
 
+    /// Once: frames for this process's rank may be there when `descriptor` can be read.
+    void set_descriptor(int descriptor) noexcept { descriptor_ = descriptor; }
+    /// Whenever the descriptor can be read from now on, once, the process's rank is woken if it
+    /// sleeps, and worked for if it is away. False: nobody is there to hear it.
+    /// Thread rule: the holder of that rank's ownership word.
+    bool listen();
+
     /// Ends the thread and waits for it. Thread rule: the last rank of the process.
     void stop() noexcept;
 
@@ -34,6 +41,7 @@ class Watch {
     static constexpr std::int64_t never_ns = INT64_MAX;
 
     bool start();
+    bool ensure_started();
     void run();
 
     Node& node_;
@@ -41,6 +49,7 @@ class Watch {
     std::mutex lock_;                  ///< of what follows
     std::int64_t next_ns_ = never_ns;  ///< what the timer is set to
     bool is_refused_ = false;
+    int descriptor_ = -1;                ///< written before ranks communicate
     std::atomic<bool> must_end_{false};  // written by stop(), read by the thread
     platform::Thread thread_;
 };

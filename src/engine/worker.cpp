@@ -108,7 +108,9 @@ void Worker::leave_behind(RankState& rank)
 
 bool Worker::can_work_for(const RankState& rank)
 {
-    return node_.peer_memory.can_reach(rank.process);
+    // A rank's way to other nodes belongs to its own process.
+    return node_.network != nullptr ? rank.process == node_.own_process
+                                    : node_.peer_memory.can_reach(rank.process);
 }
 
 void Worker::work_for(RankState& rank)
@@ -127,11 +129,13 @@ void Worker::work_for(RankState& rank)
             observe_thread(driver, observe::ThreadKind::agent);
         }
         // An owner who comes back is not kept waiting: it sweeps by itself.
-        while (driver.progress() != 0 && !rank.ownership.is_parked()) {
-        }
+        do {
+            while (driver.progress() != 0 && !rank.ownership.is_parked()) {
+            }
+        } while (!rank.ownership.is_parked() && !driver.listen());
         const bool is_left = defers_copies_ && has_unattended_copies(driver);
         CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
-        const std::int64_t due_ns = rank.due_ns;
+        const std::int64_t due_ns = driver.look_again_ns();
         holding_ = held_before;
         platform::scheduling_point();
         again = rank.ownership.release_hold();
@@ -157,7 +161,7 @@ void Worker::work_for_all()
         RankState& rank = node_.rank_state(number);
         // Relaxed: who rings later is seen to by the ringer.
         if (rank.process == node_.own_process && rank.ownership.is_free() &&
-            rank.open_ops.load(std::memory_order_relaxed) != 0) {
+            (rank.open_ops.load(std::memory_order_relaxed) != 0 || node_.network != nullptr)) {
             work_for(rank);
         }
     }

@@ -42,8 +42,11 @@ engine::Scope* make_scope(Rank& rank, std::uint32_t context, const std::vector<i
     auto* scope = new (place) engine::Scope;
     scope->context = context;
     scope->size = size;
+    const engine::Node& node = rank.driver().node();
+    scope->job_rank_count = node.job_rank_count;
+    scope->origin = node.origin;
     for (std::uint32_t member = 0; member < size; ++member) {
-        scope->peers()[member] = static_cast<std::uint32_t>(members[member]);
+        scope->peers()[member] = node.peer_of(static_cast<std::uint32_t>(members[member]));
         if (members[member] == rank.world_rank) {
             scope->rank = member;
         }
@@ -51,9 +54,14 @@ engine::Scope* make_scope(Rank& rank, std::uint32_t context, const std::vector<i
     return scope;
 }
 
-std::vector<int> members_of(const engine::Scope& scope)
+/// Numbers in the job of `count` members from `first` on.
+std::vector<int> members_of(const engine::Scope& scope, std::uint32_t first, std::uint32_t count)
 {
-    return {scope.peers(), scope.peers() + scope.size};
+    std::vector<int> members(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        members[i] = static_cast<int>(scope.job_rank(first + i));
+    }
+    return members;
 }
 
 }  // namespace
@@ -112,15 +120,14 @@ Communicator::~Communicator()
 std::vector<int> Communicator::members() const
 {
     if (joint_ == nullptr) {
-        return members_of(*scope_);
+        return members_of(*scope_, 0, scope_->size);
     }
-    const std::uint32_t* const first = joint_->peers() + (is_first_ ? 0 : scope_->size);
-    return {first, first + size_};
+    return members_of(*joint_, is_first_ ? 0 : scope_->size, static_cast<std::uint32_t>(size_));
 }
 
 std::vector<int> Communicator::peers() const
 {
-    return members_of(*scope_);
+    return members_of(*scope_, 0, scope_->size);
 }
 
 void Communicator::set_topology(std::shared_ptr<const Topology> topology)

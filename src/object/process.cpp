@@ -10,6 +10,7 @@
 #include "object/any_time.hpp"
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
+#include "object/network.hpp"
 #include "object/observation.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
@@ -22,7 +23,6 @@ namespace headway::object {
 
 namespace {
 
-constexpr std::string_view heap_key = "headway-heap";
 /// Stands in the place of a path: the launcher has the heap's descriptor.
 constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
@@ -78,6 +78,11 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     config::Knobs settings = knobs.value();
     apply_tool_settings(settings);
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, settings));
+    auto placement = boot::find_placement(process->boot());
+    if (!placement) {
+        return base::Failure{placement.sentence()};
+    }
+    process->placement_ = placement.value();
     if (process_handles() == nullptr) {
         return base::Failure{
             "cannot reserve 1 GiB of addresses for handles; raise the limit on "
@@ -89,34 +94,54 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     return process;
 }
 
-base::Outcome Process::check_one_node()
+base::Outcome Process::check_node()
 {
-    const auto map = boot_->node_map();
-    if (!map) {
-        return base::Failure{map.sentence()};
+    if (node_rank_count() > static_cast<int>(engine::ranks_per_node_max)) {
+        return base::Failure{"a node can hold at most " +
+                             std::to_string(engine::ranks_per_node_max) + " ranks, not " +
+                             std::to_string(node_rank_count())};
     }
-    const std::vector<int>& nodes = map.value();
-    const bool is_one = std::ranges::all_of(nodes, [&](int node) { return node == nodes.front(); });
-    if (!is_one) {
+    if (placement_.node_count == 1) {
+        return base::Done{};
+    }
+    if (ranks_here_ > 1) {
         return base::Failure{
-            "the launcher placed the ranks on several nodes, but this version of "
-            "Headway has no network transport; start all ranks on one node"};
+            "ranks as threads (mpiexec --ranks thread or ult) cannot be on several nodes yet; "
+            "start the job with a process a rank, or on one node"};
     }
+    if (knobs_.check == config::CheckChoice::collectives) {
+        return base::Failure{
+            "HEADWAY_CHECK=collectives cannot compare the calls of ranks on several nodes yet; "
+            "unset it, or start all ranks on one node"};
+    }
+    return base::Done{};
+}
+
+base::Outcome Process::open_network()
+{
+    auto door = NetworkDoor::open(*boot_, knobs_, static_cast<std::uint32_t>(first_rank()),
+                                  static_cast<std::uint32_t>(rank_count()));
+    if (!door) {
+        return base::Failure{door.sentence()};
+    }
+    network_ = std::move(door.value());
+    // A message is no longer than its frame.
+    knobs_.eager_limit =
+        std::min<std::uint64_t>(knobs_.eager_limit, network_->network().frame_bytes_max());
     return base::Done{};
 }
 
 base::Outcome Process::join_node()
 {
-    if (auto one = check_one_node(); !one) {
-        return one;
+    if (auto checked = check_node(); !checked) {
+        return checked;
     }
-    if (rank_count() > static_cast<int>(engine::ranks_per_node_max)) {
-        return base::Failure{"a node can hold at most " +
-                             std::to_string(engine::ranks_per_node_max) + " ranks, not " +
-                             std::to_string(rank_count())};
+    if (placement_.node_count > 1) {
+        if (auto opened = open_network(); !opened) {
+            return opened;
+        }
     }
-    const bool is_creator = boot_->process_index() == 0;
-    if (is_creator) {
+    if (placement_.is_node_leader()) {
         if (auto created = create_heap(); !created) {
             return created;
         }
@@ -126,19 +151,43 @@ base::Outcome Process::join_node()
             return fenced;
         }
     }
-    if (!is_creator) {
+    if (!placement_.is_node_leader()) {
         if (auto attached = attach_heap(); !attached) {
             return attached;
         }
     }
+    if (network_ != nullptr) {
+        if (auto joined = network_->join(); !joined) {
+            return joined;
+        }
+    }
     return meet_all();
+}
+
+base::Outcome Process::leave_job()
+{
+    node_->agent().stop();
+    if (network_ != nullptr) {
+        // A connection that its receiver closes may lose what was sent before.
+        if (auto fenced = boot_->fence(); !fenced) {
+            return fenced;
+        }
+    }
+    return boot_->finalize();
+}
+
+/// Names the node's heap in the launcher's dictionary.
+std::string Process::heap_key() const
+{
+    return placement_.node_count == 1 ? "headway-heap"
+                                      : "headway-heap-" + std::to_string(placement_.node);
 }
 
 base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
 {
     using config::NodeHeapChoice;
     const NodeHeapChoice choice = knobs_.node_heap;
-    const bool is_shared = boot_->process_count() > 1;
+    const bool is_shared = placement_.node_size > 1;
     if (choice == NodeHeapChoice::socket && is_shared && !boot_->can_share_descriptor()) {
         return base::Failure{
             "HEADWAY_NODE_HEAP is 'socket', which only Headway's own mpiexec can do; start the job "
@@ -146,11 +195,15 @@ base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
     }
     memory::HeapOptions options;
     options.size_bytes = knobs_.heap_size;
-    options.rank_count = static_cast<std::uint32_t>(rank_count());
+    options.rank_count = static_cast<std::uint32_t>(node_rank_count());
     options.version = library_version;
-    const std::string name =
-        "headway-" +
-        (boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job()) + "-heap";
+    std::string name = "headway-";
+    name += boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job();
+    if (placement_.node_count > 1) {  // nodes that share a machine
+        name += '-';
+        name += std::to_string(placement_.node);
+    }
+    name += "-heap";
     options.name = name;
     options.family = "headway-";
     options.kind = choice == NodeHeapChoice::shm ? memory::HeapKind::shm : memory::HeapKind::memfd;
@@ -189,6 +242,33 @@ base::Result<std::string> Process::hand_out(const memory::NodeHeap& heap)
     return heap.path();
 }
 
+/// Fills in what all processes of the node must agree on.
+base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeHeap& heap)
+{
+    directory.process_count = static_cast<std::uint32_t>(placement_.node_size);
+    directory.rank_count = static_cast<std::uint32_t>(node_rank_count());
+    directory.job_rank_count = static_cast<std::uint32_t>(rank_count());
+    directory.origin = static_cast<std::uint32_t>(placement_.node_first * ranks_here_);
+    directory.schedule.delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
+    if (knobs_.sim != 0) {
+        directory.schedule.jitter_ns = static_cast<std::int64_t>(knobs_.sim_delay_us) * 1000;
+        directory.schedule.seed = knobs_.sim;
+    }
+    directory.is_traced = prepare_trace(knobs_);
+    directory.is_observed = directory.is_traced || knobs_.stats != 0;
+    heap.set_root(directory_root, &directory);
+    if (knobs_.check == config::CheckChoice::collectives) {
+        auto* const order = heap.for_rank(0).make<CallOrder>();
+        if (order == nullptr) {
+            return base::Failure{
+                "the node heap is too small for HEADWAY_CHECK=collectives; raise "
+                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
+        }
+        heap.set_root(call_order_root, order);
+    }
+    return base::Done{};
+}
+
 base::Outcome Process::create_heap()
 {
     auto heap = make_heap();
@@ -201,34 +281,18 @@ base::Outcome Process::create_heap()
             "the node heap is too small for its directory; raise "
             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
     }
-    directory->process_count = static_cast<std::uint32_t>(boot_->process_count());
-    directory->rank_count = static_cast<std::uint32_t>(rank_count());
-    directory->schedule.delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
-    if (knobs_.sim != 0) {
-        directory->schedule.jitter_ns = static_cast<std::int64_t>(knobs_.sim_delay_us) * 1000;
-        directory->schedule.seed = knobs_.sim;
-    }
-    directory->is_traced = prepare_trace(knobs_);
-    directory->is_observed = directory->is_traced || knobs_.stats != 0;
-    heap.value()->set_root(directory_root, directory);
-    if (knobs_.check == config::CheckChoice::collectives) {
-        auto* const order = heap.value()->for_rank(0).make<CallOrder>();
-        if (order == nullptr) {
-            return base::Failure{
-                "the node heap is too small for HEADWAY_CHECK=collectives; raise "
-                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
-        }
-        heap.value()->set_root(call_order_root, order);
+    if (auto described = describe_node(*directory, *heap.value()); !described) {
+        return described;
     }
     heap.value()->announce_ready();
-    if (boot_->process_count() > 1) {
+    if (placement_.node_size > 1) {
         const auto way = hand_out(*heap.value());
         if (!way) {
             return base::Failure{way.sentence()};
         }
         const std::string value = platform::host_name() + ";" +
                                   std::to_string(heap.value()->address()) + ";" + way.value();
-        if (auto put = boot_->put(heap_key, value); !put) {
+        if (auto put = boot_->put(heap_key(), value); !put) {
             return put;
         }
     }
@@ -237,7 +301,7 @@ base::Outcome Process::create_heap()
 
 base::Outcome Process::attach_heap()
 {
-    const auto found = boot_->get(heap_key);
+    const auto found = boot_->get(heap_key());
     if (!found) {
         return base::Failure{found.sentence()};
     }
@@ -251,10 +315,10 @@ base::Outcome Process::attach_heap()
                              "with the same Headway?"};
     }
     if (value.substr(0, first) != platform::host_name()) {
-        return base::Failure{"this rank runs on '" + platform::host_name() + "', rank 0 on '" +
-                             value.substr(0, first) +
-                             "', but this version of Headway has no "
-                             "network transport; start all ranks on one node"};
+        return base::Failure{"the launcher says that this rank, on '" + platform::host_name() +
+                             "', shares a node with ranks on '" + value.substr(0, first) +
+                             "'; is its map of the nodes right, and do containers of a node have "
+                             "one host name?"};
     }
     const auto address = static_cast<std::uintptr_t>(
         std::strtoull(value.substr(first + 1, second - first - 1).c_str(), nullptr, 10));
@@ -263,7 +327,9 @@ base::Outcome Process::attach_heap()
         return base::Failure{heap.sentence()};
     }
     if (!heap.value()->wait_ready(platform::Deadline::after_ns(patience_ns))) {
-        return base::Failure{"rank 0 did not set up the node heap in time; did it die at start?"};
+        return base::Failure{
+            "the first rank of the node did not set up the node heap in time; did it die at "
+            "start?"};
     }
     return make_node(std::move(heap.value()));
 }
@@ -285,7 +351,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
 {
     auto* directory = static_cast<engine::Directory*>(heap->root(directory_root));
     if (directory == nullptr ||
-        directory->process_count != static_cast<std::uint32_t>(boot_->process_count())) {
+        directory->process_count != static_cast<std::uint32_t>(placement_.node_size)) {
         return base::Failure{
             "the node heap belongs to a job of another size; end left-over jobs "
             "and start again"};
@@ -297,7 +363,13 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
             "ranks"};
     }
     node_ = std::make_unique<engine::Node>(
-        std::move(heap), *directory, static_cast<std::uint32_t>(boot_->process_index()), knobs_);
+        std::move(heap), *directory,
+        static_cast<std::uint32_t>(placement_.place - placement_.node_first), knobs_);
+    if (network_ != nullptr) {
+        node_->network = &network_->network();
+        node_->introduce = [door = network_.get()](std::uint32_t rank) { door->introduce(rank); };
+        node_->watch().set_descriptor(network_->network().descriptor());
+    }
     if (directory->is_observed) {
         const std::uint64_t records =
             directory->is_traced ? knobs_.trace_ring / sizeof(observe::Record) : 0;
@@ -312,8 +384,8 @@ base::Outcome Process::meet_all()
 {
     engine::Directory& directory = node_->directory;
     for (int i = 0; i < ranks_here_; ++i) {
-        if (engine::create_rank_state(*node_, static_cast<std::uint32_t>(first_rank() + i)) ==
-            nullptr) {
+        const auto number = static_cast<std::uint32_t>(first_rank() + i);
+        if (engine::create_rank_state(*node_, node_->peer_of(number)) == nullptr) {
             return base::Failure{
                 "the node heap has no room for the state of all ranks; raise "
                 "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
@@ -413,10 +485,16 @@ bool Process::has_started() const noexcept
 
 bool Process::note_finalized() noexcept
 {
-    // (3) acq_rel, pairs with itself: the last one finds what the others have left.
+    // (3) acq_rel, pairs with itself and (4): the last one finds what the others have left.
     const bool is_last =
         finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
     return is_last && !std::exchange(has_left_, true);
+}
+
+bool Process::has_ended() const noexcept
+{
+    // (4) acquire, pairs with (3).
+    return finalized_count_.load(std::memory_order_acquire) == ranks_here_;
 }
 
 void Process::note_return() noexcept

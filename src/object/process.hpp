@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "boot/boot.hpp"
+#include "boot/placement.hpp"
 #include "config/knobs.hpp"
 #include "engine/node.hpp"
 #include "object/any_time.hpp"
@@ -19,6 +20,7 @@
 namespace headway::object {
 
 class CallOrder;
+class NetworkDoor;
 
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
 /// node for a team of threads. Owns the connection to the launcher and the mapped node heap.
@@ -34,6 +36,9 @@ class Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
+    /// All ranks have ended their communication, and nothing of it is under way: leaves the job.
+    base::Outcome leave_job();
+
     /// Joins the node: from now on every rank of the node can be reached. Blocks for the others.
     base::Outcome join_node();
 
@@ -47,7 +52,11 @@ class Process {
     /// Null: nobody compares collective calls.
     CallOrder* call_order() const noexcept { return call_order_; }
 
-    int first_rank() const noexcept { return boot_->process_index() * ranks_here_; }
+    /// Which processes are where; ranks are numbered by their places.
+    const boot::Placement& placement() const noexcept { return placement_; }
+    int first_rank() const noexcept { return placement_.place * ranks_here_; }
+    /// Ranks of this node.
+    int node_rank_count() const noexcept { return placement_.node_size * ranks_here_; }
     int rank_count() const noexcept { return boot_->process_count() * ranks_here_; }
     int ranks_here() const noexcept { return ranks_here_; }
     Rank& rank(int index) noexcept { return *ranks_[static_cast<std::size_t>(index)]; }
@@ -70,6 +79,8 @@ class Process {
     bool note_finalized() noexcept;
     /// A rank whose end was noted begins to communicate again.
     void note_return() noexcept;
+    /// Whether none of its ranks communicates any more.
+    bool has_ended() const noexcept;
     /// Whether a rank has called MPI_Init.
     bool has_started() const noexcept;
 
@@ -79,7 +90,10 @@ class Process {
   private:
     Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs);
 
-    base::Outcome check_one_node();
+    base::Outcome check_node();
+    base::Outcome open_network();
+    base::Outcome describe_node(engine::Directory& directory, memory::NodeHeap& heap);
+    std::string heap_key() const;
     base::Outcome create_heap();
     base::Result<std::unique_ptr<memory::NodeHeap>> make_heap();
     /// How the other processes get at the heap: a word of the launcher's dictionary.
@@ -93,6 +107,8 @@ class Process {
     std::unique_ptr<boot::Boot> boot_;
     int ranks_here_;
     config::Knobs knobs_;
+    boot::Placement placement_;
+    std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
     CallOrder* call_order_ = nullptr;
     std::unique_ptr<HostedScheduler> scheduler_;

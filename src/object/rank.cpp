@@ -65,7 +65,8 @@ Rank::~Rank() = default;
 
 base::Outcome Rank::make_parts(engine::Node& node)
 {
-    engine::RankState& state = node.rank_state(static_cast<std::uint32_t>(world_rank));
+    engine::RankState& state =
+        node.rank_state(node.peer_of(static_cast<std::uint32_t>(world_rank)));
     worker_ = std::make_unique<engine::Worker>(node, &state);
     driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
     tracer = driver_->tracer();
@@ -205,6 +206,7 @@ const int* Rank::predefined_attribute(int keyval) const noexcept
     static constexpr int no_host = MPI_PROC_NULL;
     static constexpr int every_rank = MPI_ANY_SOURCE;
     static constexpr int yes = 1;
+    static constexpr int no = 0;
     switch (keyval) {
         case MPI_TAG_UB:
             return &tag_upper_bound;
@@ -213,8 +215,8 @@ const int* Rank::predefined_attribute(int keyval) const noexcept
         case MPI_IO:
             return &every_rank;
         case MPI_WTIME_IS_GLOBAL:
-            // All ranks read the clock of one machine.
-            return &yes;
+            // The ranks of a node read the clock of one machine.
+            return process_.placement().node_count == 1 ? &yes : &no;
         case MPI_UNIVERSE_SIZE:
             return &universe_size_;
         case MPI_LASTUSEDCODE:

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -91,7 +93,7 @@ Process& open_process(int ranks, bool is_host)
             index);
     }
     Process* made = process.value().release();
-    // (1) release, pairs with (2) to (6).
+    // (1) release, pairs with (2) to (7).
     own_process.store(made, std::memory_order_release);
     platform::set_job_ender(&end_job);
     if (!is_host) {
@@ -145,9 +147,29 @@ Rank& start_rank(const char* function, int thread_level)
     return *rank;
 }
 
-/// The rank communicates no more; with the last one the process leaves the job. Requires:
-/// opening().
-void end_rank(Rank& rank)
+void leave_job(Process& process, int rank, const char* function)
+{
+    if (const auto left = process.leave_job(); !left) {
+        platform::fatal(rank, std::string(function) + ": " + left.sentence());
+    }
+}
+
+void leave_at_exit()
+{
+    // (7) acquire, pairs with (1).
+    Process* const process = own_process.load(std::memory_order_acquire);
+    if (process != nullptr && process->has_ended()) {
+        leave_job(*process, process->first_rank(), "exit");
+    }
+}
+
+/// Where communication ends.
+enum class End : std::uint8_t { world, session };
+
+/// The rank communicates no more; with the last one the process leaves the job. Between nodes that
+/// takes all processes, so there the end of a session, after which others may come, leaves it to
+/// the end of the program. Requires: opening().
+void end_rank(Rank& rank, End end)
 {
     report_leaks(rank);
     rank.close();
@@ -155,9 +177,10 @@ void end_rank(Rank& rank)
     // (5) acquire, pairs with (1).
     const bool is_launched = own_process.load(std::memory_order_acquire) == &rank.process();
     if (is_launched && rank.process().note_finalized()) {
-        rank.process().node().agent().stop();
-        if (const auto left = rank.process().boot().finalize(); !left) {
-            platform::fatal(rank.world_rank, "MPI_Finalize: " + left.sentence());
+        if (end == End::world || rank.process().placement().node_count == 1) {
+            leave_job(rank.process(), rank.world_rank, "MPI_Finalize");
+        } else if (std::atexit(&leave_at_exit) != 0) {
+            platform::fatal(rank.world_rank, "MPI_Session_finalize: the system has no memory left");
         }
     }
 }
@@ -178,7 +201,9 @@ void flush_buffers(Rank& rank)
 /// Sends whose requests were freed may still wait for room.
 void wait_until_quiet(Rank& rank)
 {
-    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+    engine::wait_until(rank.driver(), [&] {
+        return protocol::is_quiet(rank.driver().rank()) && !rank.driver().has_unsent();
+    });
 }
 
 void wait_for_everyone(Rank& rank)
@@ -258,7 +283,7 @@ void finalize(Rank& rank)
     const std::lock_guard guard(opening());
     rank.close_world();
     if (rank.sessions().empty()) {
-        end_rank(rank);
+        end_rank(rank, End::world);
     }
 }
 
@@ -305,7 +330,7 @@ bool close_session(Rank& rank, Session& session)
     const std::lock_guard guard(opening());
     std::erase_if(rank.sessions(), [&](const auto& each) { return each.get() == &session; });
     if (rank.world == nullptr && rank.sessions().empty()) {
-        end_rank(rank);
+        end_rank(rank, End::session);
     }
     return true;
 }

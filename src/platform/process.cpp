@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/process.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -43,6 +44,29 @@ std::string host_name()
         return "localhost";
     }
     return name;
+}
+
+std::string node_identity()
+{
+    std::string identity;
+    if (const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+        file >= 0) {
+        char id[64];
+        const ssize_t bytes = ::read(file, id, sizeof id);
+        identity.assign(id, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+        ::close(file);
+    }
+    if (identity.empty()) {
+        identity = host_name();
+    }
+    for (const char* name : {"/proc/self/ns/pid", "/proc/self/ns/ipc"}) {
+        char space[64];
+        const ssize_t bytes = ::readlink(name, space, sizeof space);
+        identity += ';';
+        identity.append(space, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    }
+    std::erase_if(identity, [](char byte) { return byte <= ' ' || byte > '~'; });
+    return identity;
 }
 
 std::string machine_name()

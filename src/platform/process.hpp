@@ -22,6 +22,10 @@ std::int32_t thread_id() noexcept;
 /// Name of the machine or container; "localhost" where it has none.
 std::string host_name();
 
+/// Printable, without blanks: equal for two processes of one system that see the same processes and
+/// the same shared memory, so that one can map what the other has made.
+std::string node_identity();
+
 /// The instruction set as the system calls it ("x86_64"); empty where it does not say.
 std::string machine_name();
 

@@ -5,6 +5,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace headway::platform {
@@ -24,6 +25,7 @@ bool TimerSleep::open() noexcept
     set_ = ::epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{};
     event.events = EPOLLIN;
+    event.data.fd = timer_;
     return timer_ >= 0 && set_ >= 0 && ::epoll_ctl(set_, EPOLL_CTL_ADD, timer_, &event) == 0;
 }
 
@@ -43,6 +45,15 @@ void TimerSleep::set(Deadline moment) noexcept
     (void)::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
+bool TimerSleep::listen(int descriptor) noexcept
+{
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLONESHOT;
+    event.data.fd = descriptor;
+    return ::epoll_ctl(set_, EPOLL_CTL_MOD, descriptor, &event) == 0 ||
+           (errno == ENOENT && ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
 void TimerSleep::sleep_simulated() noexcept
 {
     while (monotonic_ns() < moment_ns_) {
@@ -53,18 +64,23 @@ void TimerSleep::sleep_simulated() noexcept
     moment_ns_ = Deadline::never().ns();
 }
 
-void TimerSleep::sleep() noexcept
+bool TimerSleep::sleep() noexcept
 {
     if (own_scheduler != nullptr && own_scheduler->is_simulated()) {
         sleep_simulated();
-        return;
+        return false;
     }
-    epoll_event event{};
-    while (::epoll_wait(set_, &event, 1, -1) < 0 && errno == EINTR) {
-    }
+    constexpr int events_max = 2;
+    epoll_event events[events_max] = {};
+    int count = 0;
+    do {
+        count = ::epoll_wait(set_, events, events_max, -1);
+    } while (count < 0 && errno == EINTR);
     std::uint64_t times = 0;
     // Fails where somebody has set the timer again meanwhile: an early end does no harm.
     (void)!::read(timer_, &times, sizeof times);
+    return std::any_of(events, events + std::max(count, 0),
+                       [&](const epoll_event& event) { return event.data.fd != timer_; });
 }
 
 }  // namespace headway::platform

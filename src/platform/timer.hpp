@@ -25,8 +25,13 @@ class TimerSleep {
     /// Thread rule: any thread.
     void set(Deadline moment) noexcept;
 
-    /// Sleeps until the timer has run out, which it then has not any more. Thread rule: one thread.
-    void sleep() noexcept;
+    /// The next sleep also ends when `descriptor` can be read. Once: to hear of it again, call
+    /// again. False: the system does not watch it. Thread rule: any thread.
+    bool listen(int descriptor) noexcept;
+
+    /// Sleeps until the timer has run out, which it then has not any more, or until a descriptor
+    /// can be read: true. Thread rule: one thread.
+    bool sleep() noexcept;
 
   private:
     void sleep_simulated() noexcept;

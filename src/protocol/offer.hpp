@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "engine/op.hpp"
+#include "protocol/tickets.hpp"
+#include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::protocol {
@@ -33,5 +35,28 @@ struct Delivered {
     engine::Op* receive = nullptr;
     engine::OpError error = engine::OpError::none;
 };
+
+/// Payload of a distant_offer: a message of a rank of another node.
+struct DistantOffer {
+    Ticket send = 0;
+    std::uint64_t size_bytes = 0;
+    transport::Exposure exposure;  ///< where its bytes can be read, if they can
+};
+static_assert(sizeof(DistantOffer) <= transport::inline_bytes_max);
+
+/// What is kept of it until its receive comes.
+struct KeptOffer {
+    DistantOffer offer;
+    std::uint32_t sender = 0;
+};
+
+/// Payload of a distant_request, the answer to it. A request for no bytes only says that the
+/// message has been received.
+struct DistantRequest {
+    Ticket send = 0;
+    Ticket receive = 0;
+    std::uint64_t bytes = 0;
+};
+static_assert(sizeof(DistantRequest) <= transport::inline_bytes_max);
 
 }  // namespace headway::protocol

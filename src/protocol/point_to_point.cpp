@@ -10,6 +10,7 @@
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "platform/short_copy.hpp"
+#include "protocol/distant.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/rank_part.hpp"
 #include "protocol/rendezvous.hpp"
@@ -29,7 +30,7 @@ constexpr int polls_without_op = 200;
 /// Nothing can be done for a message that has left its sender and finds no place here.
 [[noreturn]] void no_room_for_messages(Driver& driver)
 {
-    platform::fatal(driver.rank().rank,
+    platform::fatal(driver.rank().job_rank,
                     "the node heap is full of messages that arrived before their receives; post "
                     "receives earlier or raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where "
                     "the heap is there");
@@ -181,32 +182,49 @@ void note_kept(Driver& driver, const Unexpected& message)
     }
 }
 
-void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
+/// Keeps a message, or what is to be known of it, with `bytes` of payload.
+Unexpected* keep_copy(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                      const void* payload, std::size_t bytes)
 {
-    void* place = driver.allocator().allocate(sizeof(Unexpected) + frame.payload_bytes);
+    void* place = driver.allocator().allocate(sizeof(Unexpected) + bytes);
     if (place == nullptr) {
         no_room_for_messages(driver);
     }
     auto* message = new (place) Unexpected;
-    message->header = frame.header;
-    message->message_bytes = frame.payload_bytes;
-    std::memcpy(message->payload(), frame.payload, frame.payload_bytes);
+    message->header = header;
+    message->message_bytes = bytes;
+    std::memcpy(message->payload(), payload, bytes);
     count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
+    return message;
+}
+
+void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
+{
+    note_kept(driver,
+              *keep_copy(driver, context, frame.header, frame.payload, frame.payload_bytes));
+}
+
+void keep_distant(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                  const KeptOffer& kept)
+{
+    Unexpected* const message = keep_copy(driver, context, header, &kept, sizeof kept);
+    message->is_distant = true;
+    message->message_bytes = kept.offer.size_bytes;
     note_kept(driver, *message);
 }
 
-void forget_eager(Driver& driver, Unexpected* message)
+void forget_copy(Driver& driver, Unexpected* message)
 {
     count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
     driver.allocator().free(message);
 }
 
-void keep_offer(Driver& driver, MatchContext& context, const transport::Frame& frame)
+void keep_offer(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+                const Offer& offer)
 {
-    const auto offer = frame.record<Offer>();
     Unexpected* message = new (&offer.send->arrival) Unexpected;
-    message->header = frame.header;
+    message->header = header;
     message->offered = offer.send;
     message->message_bytes = offer.size_bytes;
     context.keep(message);
@@ -225,6 +243,11 @@ Offer offer_of(Driver& driver, Op& send) noexcept
 
 std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)
 {
+    if (kind == transport::FrameKind::distant_offer && payload_bytes == sizeof(DistantOffer)) {
+        DistantOffer offer;
+        std::memcpy(&offer, payload, sizeof offer);
+        return offer.size_bytes;
+    }
     if (kind == transport::FrameKind::eager) {
         return payload_bytes;
     }
@@ -236,7 +259,28 @@ std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::s
     return offer.size_bytes;
 }
 
-void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+/// A message of more bytes than travel unasked; `receive` is null where none was posted.
+void take_offer(Driver& driver, MatchContext& context, const transport::Frame& frame,
+                std::uint32_t sender, Op* receive)
+{
+    if (frame.kind == transport::FrameKind::request_to_send) {
+        const auto offer = frame.record<Offer>();
+        if (receive != nullptr) {
+            pull(driver, receive, frame.header, offer);
+        } else {
+            keep_offer(driver, context, frame.header, offer);
+        }
+        return;
+    }
+    const DistantOffer offer = read_offer(driver, frame);
+    if (receive != nullptr) {
+        pull_distant(driver, receive, frame.header, offer, sender);
+    } else {
+        keep_distant(driver, context, frame.header, {offer, sender});
+    }
+}
+
+void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t sender)
 {
     MatchContext& context = context_of(driver, frame.header.context);
     Op* receive = context.take_posted(frame.header);
@@ -248,12 +292,12 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t /
     if (receive == nullptr && meets_expected(driver, frame)) {
         return;
     }
-    if (receive == nullptr) {
-        is_eager ? keep_eager(driver, context, frame) : keep_offer(driver, context, frame);
-    } else if (is_eager) {
+    if (!is_eager) {
+        take_offer(driver, context, frame, sender, receive);
+    } else if (receive != nullptr) {
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
     } else {
-        pull(driver, receive, frame.header, frame.record<Offer>());
+        keep_eager(driver, context, frame);
     }
 }
 
@@ -261,6 +305,10 @@ void make_offer(Driver& driver, Op* op)
 {
     if (op->graph == nullptr) {
         driver.mark_open(op);
+    }
+    if (driver.node().is_distant(op->peer)) [[unlikely]] {
+        offer_to_distant(driver, op);
+        return;
     }
     const Offer offer = offer_of(driver, *op);
     op->frame_kind = transport::FrameKind::request_to_send;
@@ -281,6 +329,9 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::clear_to_send, &take_clear_to_send);
     set(transport::FrameKind::delivered, &take_delivered);
     set(transport::FrameKind::piece, &engine::take_piece);
+    set(transport::FrameKind::distant_offer, &take_message);
+    set(transport::FrameKind::distant_request, &take_request);
+    set(transport::FrameKind::distant_bytes, &take_bytes);
     node.poller = &move_pipes;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
@@ -319,13 +370,13 @@ bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_
     MatchContext& context = context_of(driver, receive.wanted.context);
     Unexpected* const message = context.find(receive.wanted);
     if (message != nullptr) {
-        if (message->offered != nullptr ||
+        if (message->offered != nullptr || message->is_distant ||
             !deliver_quickly(receive, message->header, message->payload(),
                              message->message_bytes)) {
             return false;
         }
         context.remove(message);
-        forget_eager(driver, message);
+        forget_copy(driver, message);
         return true;
     }
     poll_for(driver, receive, context, sender);
@@ -357,6 +408,13 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     if (driver.tracer() != nullptr) [[unlikely]] {
         engine::record_matched_late(driver, message->header, message->message_bytes);
     }
+    if (message->is_distant) {
+        KeptOffer kept;
+        std::memcpy(&kept, message->payload(), sizeof kept);
+        pull_distant(driver, op, message->header, kept.offer, kept.sender);
+        forget_copy(driver, message);
+        return;
+    }
     if (message->offered != nullptr) {
         // A part of the sender's op, which may be gone when pull returns.
         const transport::FrameHeader header = message->header;
@@ -364,7 +422,7 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    forget_eager(driver, message);
+    forget_copy(driver, message);
 }
 
 bool cancel_receive(Driver& driver, Op* op)
@@ -379,7 +437,9 @@ bool cancel_receive(Driver& driver, Op* op)
 
 bool is_quiet(engine::RankState& rank)
 {
-    return rank.peers_waiting == nullptr && part_of(rank).outgoing == nullptr;
+    const RankPart& part = part_of(rank);
+    return rank.peers_waiting == nullptr && part.outgoing == nullptr &&
+           part.departures == nullptr && part.arrivals == nullptr;
 }
 
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)

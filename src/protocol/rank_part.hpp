@@ -3,10 +3,13 @@
 
 #include "engine/rank_state.hpp"
 #include "protocol/match.hpp"
+#include "protocol/tickets.hpp"
 
 namespace headway::protocol {
 
 struct Pipe;
+struct Arrival;
+struct Departure;
 
 /// What the protocols keep for a rank in the node heap. Belongs to the rank's executor.
 struct RankPart {
@@ -14,8 +17,15 @@ struct RankPart {
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
     Pipe* outgoing = nullptr;            ///< pipes this rank fills
     Pipe* incoming = nullptr;            ///< pipes this rank drains
+    Tickets tickets;                     ///< ops that ranks of other nodes know
+    Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
+    Arrival* arrivals = nullptr;         ///< messages that are read from other nodes, likewise
 
-    bool has_pipes() const noexcept { return outgoing != nullptr || incoming != nullptr; }
+    bool has_pipes() const noexcept
+    {
+        return outgoing != nullptr || incoming != nullptr || departures != nullptr ||
+               arrivals != nullptr;
+    }
 };
 
 inline RankPart& part_of(engine::RankState& rank) noexcept

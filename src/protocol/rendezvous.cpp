@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/copy_job.hpp"
+#include "protocol/distant.hpp"
 #include "protocol/rank_part.hpp"
 
 namespace headway::protocol {
@@ -74,14 +75,6 @@ void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
     }
     driver.complete(receive);
     driver.complete(send);
-}
-
-/// A receive of a call that is about to return, and that needs more of this rank's CPU.
-void keep_open(Driver& driver, Op* receive)
-{
-    if (!receive->is_open && receive->graph == nullptr) {
-        driver.mark_open(receive);
-    }
 }
 
 bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
@@ -232,6 +225,27 @@ Op* make_delivered(Driver& driver, const ClearToSend& asked)
 
 }  // namespace
 
+void keep_open(Driver& driver, Op* receive)
+{
+    if (!receive->is_open && receive->graph == nullptr) {
+        driver.mark_open(receive);
+    }
+}
+
+std::uint64_t note_match(Op* receive, const transport::FrameHeader& header,
+                         std::uint64_t message_bytes)
+{
+    const std::uint64_t bytes = std::min(message_bytes, receive->size_bytes);
+    receive->header.sequence = header.sequence;  // by which a trace names the message
+    receive->status_source = header.source;
+    receive->status_tag = header.tag;
+    receive->status_bytes = bytes;
+    if (message_bytes > bytes) {
+        receive->error = OpError::truncated;
+    }
+    return bytes;
+}
+
 void take_clear_to_send(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
 {
     const auto asked = frame.record<ClearToSend>();
@@ -267,14 +281,7 @@ void take_delivered(Driver& driver, const transport::Frame& frame, std::uint32_t
 
 void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, const Offer& offer)
 {
-    const std::uint64_t bytes = std::min(offer.size_bytes, receive->size_bytes);
-    receive->header.sequence = header.sequence;  // by which a trace names the message
-    receive->status_source = header.source;
-    receive->status_tag = header.tag;
-    receive->status_bytes = bytes;
-    if (offer.size_bytes > bytes) {
-        receive->error = OpError::truncated;
-    }
+    const std::uint64_t bytes = note_match(receive, header, offer.size_bytes);
     if (driver.node().schedule.withholds() && offer.send->owner != &driver.rank() &&
         driver.node().peer_memory.can_reach(offer.source.process)) {
         ask_for_bytes(driver, receive, offer, bytes);
@@ -302,7 +309,8 @@ void take_pipe_opening(Driver& driver, const transport::Frame& frame, std::uint3
 int move_pipes(Driver& driver)
 {
     RankPart& part = part_of(driver.rank());
-    int moved = 0;
+    int moved = part.departures != nullptr ? move_departures(driver) : 0;
+    moved += part.arrivals != nullptr ? move_arrivals(driver) : 0;
     for (Pipe** link = &part.outgoing; *link != nullptr;) {
         Pipe* const pipe = *link;
         // Read before the last chunk is published: the receiver may free the pipe then.

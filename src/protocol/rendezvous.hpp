@@ -4,7 +4,7 @@
 // for the pair: a plain copy where it can address them, one copy across processes where the system
 // allows it, else a pipe: chunks in the node heap that the sender fills and the receiver drains.
 // Where frames are delayed, as on a network, he asks for the bytes instead, the sender writes them,
-// and a last frame says that they are there.
+// and a last frame says that they are there. Between nodes see distant.hpp.
 #pragma once
 
 #include "engine/driver.hpp"
@@ -15,6 +15,13 @@ namespace headway::protocol {
 /// Fetches an offered message into a matched receive. Completes both ops, now or later.
 void pull(engine::Driver& driver, engine::Op* receive, const transport::FrameHeader& header,
           const Offer& offer);
+
+/// What a receive says of the message that it has matched; how many of its bytes fit.
+std::uint64_t note_match(engine::Op* receive, const transport::FrameHeader& header,
+                         std::uint64_t message_bytes);
+
+/// A receive of a call that is about to return, and that needs more of this rank's CPU.
+void keep_open(engine::Driver& driver, engine::Op* receive);
 
 /// Handler of pipe_open: the receiver of one of this rank's offers asks for a pipe.
 void take_pipe_opening(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);

@@ -18,6 +18,11 @@ enum class FrameKind : std::uint8_t {
     clear_to_send,    ///< payload is a protocol::ClearToSend: where the bytes are to go
     delivered,        ///< payload is a protocol::Delivered: they are there
     piece,            ///< payload is an engine::StagedPiece: bytes of a long message
+
+    // From ranks of other nodes come only eager frames and these.
+    distant_offer,    ///< header names the message, payload is a protocol::DistantOffer
+    distant_request,  ///< payload is a protocol::DistantRequest: the bytes are wanted
+    distant_bytes,    ///< header is a protocol::Ticket, payload the next bytes of its message
     count,
 };
 

@@ -101,15 +101,36 @@ TEST(ProcessMapping, RepeatsItsPattern)
               (Nodes{0, 0, 1, 1, 3}));
     EXPECT_EQ(expand_process_mapping("(vector,(0,1,100))", 2).value(), (Nodes{0, 0}));
     EXPECT_EQ(expand_process_mapping("(vector,(0,268435456,268435456))", 2).value(), (Nodes{0, 0}));
+    EXPECT_EQ(expand_process_mapping("(vector,(0,1,2),1)", 3).value(), (Nodes{0, 0, 1}));
+    EXPECT_EQ(expand_process_mapping("(vector,[(0,2,1)]x2)", 4).value(), (Nodes{0, 1, 0, 1}));
+    EXPECT_EQ(expand_process_mapping("(vector,[0,(1,2,1)]x2,7)", 7).value(),
+              (Nodes{0, 1, 2, 0, 1, 2, 7}));
+    EXPECT_EQ(expand_process_mapping("(vector,[(0,2,1)]x2000000000)", 3).value(), (Nodes{0, 1, 0}));
     EXPECT_TRUE(expand_process_mapping("", 2).value().empty());
 }
 
 TEST(ProcessMapping, RefusesWhatItCannotRead)
 {
-    for (const char* text : {"vector", "(vector)", "(vector,)", "(vector,(0,1))", "(vector,(0,1,1)",
-                             "(vector,(0,0,1))", "(vector,(0,1,0))", "(vector,(-1,1,1))",
-                             "(vector,(0,1,1))x", "(vector,(a,1,1))", "(vector,(0,1,99999999999))",
-                             "(vector,(2147483647,2147483647,1))", "(list,(0,1,1))"}) {
+    for (const char* text : {"vector",
+                             "(vector)",
+                             "(vector,)",
+                             "(vector,(0,1))",
+                             "(vector,(0,1,1)",
+                             "(vector,(0,0,1))",
+                             "(vector,(0,1,0))",
+                             "(vector,(-1,1,1))",
+                             "(vector,(0,1,1))x",
+                             "(vector,(a,1,1))",
+                             "(vector,(0,1,99999999999))",
+                             "(vector,(2147483647,2147483647,1))",
+                             "(list,(0,1,1))",
+                             "(vector,-1)",
+                             "(vector,[0)",
+                             "(vector,[]x2)",
+                             "(vector,[0]x0)",
+                             "(vector,[0]x)",
+                             "(vector,[[0]x2]x2)",
+                             "(vector,[0,]x2)"}) {
         EXPECT_FALSE(expand_process_mapping(text, 2)) << text;
     }
 }

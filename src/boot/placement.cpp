@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "boot/placement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "platform/process.hpp"
+
+namespace headway::boot {
+
+namespace {
+
+/// Nodes of all processes, from what each says of its own.
+base::Result<std::vector<int>> ask_each_other(Boot& boot)
+{
+    const auto key_of = [](int process) { return "headway-where-" + std::to_string(process); };
+    if (auto put = boot.put(key_of(boot.process_index()), platform::node_identity()); !put) {
+        return base::Failure{put.sentence()};
+    }
+    if (auto fenced = boot.fence(); !fenced) {
+        return base::Failure{fenced.sentence()};
+    }
+    std::map<std::string, int> numbers;
+    std::vector<int> nodes;
+    for (int process = 0; process < boot.process_count(); ++process) {
+        auto where = boot.get(key_of(process));
+        if (!where) {
+            return base::Failure{where.sentence()};
+        }
+        const int next = static_cast<int>(numbers.size());
+        nodes.push_back(numbers.try_emplace(std::move(where.value()), next).first->second);
+    }
+    return nodes;
+}
+
+}  // namespace
+
+Placement place_process(const std::vector<int>& nodes, int own)
+{
+    struct Node {
+        int number;  ///< in the order of first processes
+        int size = 0;
+    };
+    std::unordered_map<int, Node> known;
+    std::vector<Node*> in_order;
+    for (const int node : nodes) {
+        const auto [entry, is_new] =
+            known.try_emplace(node, Node{static_cast<int>(in_order.size())});
+        if (is_new) {
+            in_order.push_back(&entry->second);
+        }
+        ++entry->second.size;
+    }
+    const int own_node = nodes[static_cast<std::size_t>(own)];
+    Placement found;
+    found.node_count = static_cast<int>(in_order.size());
+    found.node = known.at(own_node).number;
+    found.node_size = known.at(own_node).size;
+    for (int node = 0; node < found.node; ++node) {
+        found.node_first += in_order[static_cast<std::size_t>(node)]->size;
+    }
+    found.place = found.node_first +
+                  static_cast<int>(std::count(nodes.begin(), nodes.begin() + own, own_node));
+    return found;
+}
+
+base::Result<Placement> find_placement(Boot& boot)
+{
+    auto nodes = boot.node_map();
+    if (!nodes) {
+        return base::Failure{nodes.sentence()};
+    }
+    if (nodes.value().empty() && boot.process_count() > 1) {
+        nodes = ask_each_other(boot);
+        if (!nodes) {
+            return base::Failure{nodes.sentence()};
+        }
+    }
+    if (nodes.value().empty()) {
+        return Placement{};
+    }
+    return place_process(nodes.value(), boot.process_index());
+}
+
+}  // namespace headway::boot

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a driver does for peers of other nodes.
+#include <new>
+
+#include "engine/driver.hpp"
+#include "platform/fatal.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+constexpr int frames_a_sweep = 64;
+
+/// A look at the network is a system call. A rank that waits for others of its node looks at them
+/// more often.
+constexpr std::int64_t look_interval_ns = 1'000;
+
+/// Between two looks of a sleeping rank for which nobody listens.
+constexpr std::int64_t nap_ns = 200'000;
+
+/// Whether ranks of other nodes may send such frames. The others name addresses of this node.
+bool may_come_from_afar(transport::FrameKind kind) noexcept
+{
+    return kind == transport::FrameKind::eager || kind == transport::FrameKind::distant_offer ||
+           kind == transport::FrameKind::distant_request ||
+           kind == transport::FrameKind::distant_bytes;
+}
+
+}  // namespace
+
+PeerSlot& Driver::distant_slot(std::uint32_t peer)
+{
+    const std::uint32_t place = peer - node_.rank_count;
+    PeerSlot*& block = rank_.distant_slots[place / distant_block_size];
+    if (block == nullptr) {
+        auto* const made =
+            static_cast<PeerSlot*>(allocator().allocate(distant_block_size * sizeof(PeerSlot)));
+        if (made == nullptr) {
+            platform::fatal(rank_.job_rank,
+                            "the node heap has no room for another peer; raise HEADWAY_HEAP_SIZE, "
+                            "or the size of /dev/shm where the heap is there");
+        }
+        for (std::uint32_t i = 0; i < distant_block_size; ++i) {
+            new (&made[i]) PeerSlot;
+        }
+        block = made;
+    }
+    return block[place % distant_block_size];
+}
+
+bool Driver::takes_eager(std::uint32_t peer) const noexcept
+{
+    if (node_.is_distant(peer)) [[unlikely]] {
+        return node_.network->takes_eager(node_.job_rank(peer));
+    }
+    return node_.rank_state(peer).takes_eager();
+}
+
+bool Driver::try_post_distant(std::uint32_t peer, const transport::FrameHeader& header,
+                              const void* address, std::uint64_t size_bytes)
+{
+    return size_bytes <= node_.network->frame_bytes_max() && takes_eager(peer) &&
+           slot(peer).waiting.is_empty() &&
+           post_bytes(peer, header, address, size_bytes) == base::Status::done;
+}
+
+base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
+                                  const transport::FrameHeader& header, const void* payload,
+                                  std::size_t payload_bytes)
+{
+    transport::Network& network = *node_.network;
+    const std::uint32_t number = node_.job_rank(peer);
+    if (!network.knows(number)) [[unlikely]] {
+        node_.introduce(number);
+    }
+    const base::Status status = network.post(number, kind, header, payload, payload_bytes);
+    if (status == base::Status::failed) {
+        platform::fatal(rank_.job_rank, network.failure());
+    }
+    // Only the executor writes these.
+    auto& counter =
+        status == base::Status::done ? rank_.counters.frames_posted : rank_.counters.retries;
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return status;
+}
+
+int Driver::take_distant_frames()
+{
+    const std::int64_t now_ns = platform::monotonic_ns();
+    if (now_ns - network_looked_ns_ < look_interval_ns) {
+        return 0;
+    }
+    transport::Network& network = *node_.network;
+    network.announce_full(!rank_.takes_eager());
+    transport::Frame frame;
+    std::uint32_t sender = 0;
+    int taken = 0;
+    while (taken < frames_a_sweep && network.poll(frame, sender)) {
+        if (!network.knows(sender)) [[unlikely]] {
+            node_.introduce(sender);
+        }
+        if (!may_come_from_afar(frame.kind)) {
+            platform::fatal(rank_.job_rank, "rank " + std::to_string(sender) +
+                                                " sent a frame that makes no sense between nodes; "
+                                                "do all hosts have the same Headway?");
+        }
+        node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, node_.peer_of(sender));
+        network.release();
+        ++taken;
+    }
+    if (!network.failure().empty()) {
+        platform::fatal(rank_.job_rank, network.failure());
+    }
+    network_looked_ns_ = taken == 0 ? now_ns : 0;
+    return taken;
+}
+
+bool Driver::listen()
+{
+    if (node_.network == nullptr) [[likely]] {
+        return true;
+    }
+    network_looked_ns_ = 0;
+    if (!node_.network->prepare_sleep()) {
+        return false;
+    }
+    is_heard_ = node_.watch().listen();
+    return true;
+}
+
+std::int64_t Driver::look_again_ns() const noexcept
+{
+    if (node_.network == nullptr || is_heard_) {
+        return rank_.due_ns;
+    }
+    const std::int64_t look_ns = platform::monotonic_ns() + nap_ns;
+    return rank_.due_ns != 0 && rank_.due_ns < look_ns ? rank_.due_ns : look_ns;
+}
+
+}  // namespace headway::engine

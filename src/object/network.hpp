@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the processes of a job on several nodes find each other: by words of the launcher's
+// dictionary. Addresses are looked up when a rank is first met.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "boot/boot.hpp"
+#include "config/knobs.hpp"
+#include "transport/network.hpp"
+
+namespace headway::object {
+
+/// A process's way to the ranks of other nodes, and what it has to do with the launcher.
+class NetworkDoor {
+  public:
+    /// Opens the module beside the library and tells the launcher where this process can be
+    /// reached, before a fence. Failure: the sentence with the cure.
+    static base::Result<std::unique_ptr<NetworkDoor>> open(boot::Boot& boot,
+                                                           const config::Knobs& knobs,
+                                                           std::uint32_t own_rank,
+                                                           std::uint32_t rank_count);
+    /// After the fence: from now on frames can be sent and received.
+    base::Outcome join();
+
+    transport::Network& network() noexcept { return *network_; }
+
+    /// Looks up where `rank` is. Ends the job where it cannot be reached. Thread rule: as Network.
+    void introduce(std::uint32_t rank);
+
+  private:
+    NetworkDoor(boot::Boot& boot, std::uint32_t own_rank) : boot_(boot), own_rank_(own_rank) {}
+
+    base::Outcome look_up(std::uint32_t rank);
+
+    boot::Boot& boot_;
+    std::uint32_t own_rank_;
+    std::unique_ptr<transport::Network> network_;
+};
+
+}  // namespace headway::object

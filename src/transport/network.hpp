@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process's way to ranks of other nodes. What implements it is a module beside the library
+// (src/transport/ofi), opened when a second node appears.
+//
+// Ranks are named by their numbers in the job. All state is private to the process. Thread rule:
+// the holder of the ownership word of the process's rank, one at a time, except as said.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/status.hpp"
+#include "transport/frame.hpp"
+
+namespace headway::transport {
+
+struct NetworkOptions {
+    std::uint32_t own_rank = 0;
+    std::uint32_t rank_count = 0;
+    /// Most bytes of frames to one rank that it has not taken yet.
+    std::uint64_t window_bytes = std::uint64_t{1} << 20;
+    std::string provider;   ///< name of a libfabric provider; empty: the best there is
+    std::string interface;  ///< name of a network interface; empty: the first that leaves the node
+};
+
+/// Memory of a process as ranks of other nodes name it.
+struct Exposure {
+    static constexpr std::uint64_t no_key = UINT64_MAX;
+
+    std::uint64_t address = 0;
+    std::uint64_t key = no_key;
+};
+
+class Network {
+  public:
+    Network() = default;
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+    virtual ~Network() = default;
+
+    /// Where this process can be reached, as others give it to introduce(): printable, no blanks.
+    virtual const std::string& address() const noexcept = 0;
+    /// What it runs over, for reports: provider and interface.
+    virtual const std::string& description() const noexcept = 0;
+
+    /// Before the first frame. Frames of other jobs carry another number and are dropped.
+    virtual void join_job(std::uint64_t job) noexcept = 0;
+    /// From now on frames may be posted to `rank`, which runs on `host`. Failure: the address makes
+    /// no sense to the provider.
+    virtual base::Outcome introduce(std::uint32_t rank, std::string_view address,
+                                    std::string_view host) = 0;
+    virtual bool knows(std::uint32_t rank) const noexcept = 0;
+
+    virtual std::size_t frame_bytes_max() const noexcept = 0;
+    /// As the concept of transport.hpp: done, retry_lane_full (the window, or the provider has no
+    /// room), retry_not_connected; or failed, see failure(). Requires knows(rank).
+    virtual base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
+                              const void* payload, std::size_t payload_bytes) noexcept = 0;
+    /// The oldest unreleased frame of some rank, or false; also what moves everything else.
+    virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
+    /// Gives back the frame of the last successful poll, exactly once.
+    virtual void release() noexcept = 0;
+
+    /// Whether memory of other ranks can be read without frames.
+    virtual bool can_read() const noexcept = 0;
+    /// Lets others read `bytes` bytes at `address` until conceal() of what this returns. Null: the
+    /// provider refuses, and the bytes have to go in frames.
+    virtual void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept = 0;
+    virtual void conceal(void* exposed) noexcept = 0;
+    /// Before the first read into `bytes` bytes at `address`, and release_target() of what this
+    /// returns after the last one; it may be null. False: the provider refuses.
+    virtual bool prepare_target(void* address, std::size_t bytes, void** target) noexcept = 0;
+    virtual void release_target(void* target) noexcept = 0;
+    /// Starts reading `bytes` bytes from `offset` on. done: poll_read() will answer `cookie`;
+    /// retry_*, failed: as post().
+    virtual base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                              void* address, std::size_t bytes, void* target,
+                              std::uint64_t cookie) noexcept = 0;
+    /// A read that has ended, found by a poll() before. False: there is none.
+    virtual bool poll_read(std::uint64_t& cookie) noexcept = 0;
+
+    /// Whether `rank` takes eager messages, by the newest frame from it.
+    virtual bool takes_eager(std::uint32_t rank) const noexcept = 0;
+    /// What frames from here say about this rank from now on.
+    virtual void announce_full(bool is_full) noexcept = 0;
+
+    /// Whether frames posted before still need somebody who polls.
+    virtual bool has_unsent() const noexcept = 0;
+    /// Readable when a poll may find something, after prepare_sleep() said true. Negative: the
+    /// provider has none, and one has to look now and then.
+    virtual int descriptor() const noexcept = 0;
+    /// False: poll again first.
+    virtual bool prepare_sleep() noexcept = 0;
+
+    /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank
+    /// and host concerned where they are known. Never changes back.
+    virtual const std::string& failure() const noexcept = 0;
+};
+
+/// What a module exports under `network_symbol`. Null: `failure` says why.
+using OpenNetwork = Network* (*)(const NetworkOptions& options, std::string& failure);
+inline constexpr const char* network_symbol = "headway_open_network_1";
+/// Likewise: the version of the library that it was built with, which must be the caller's.
+inline constexpr const char* network_version_symbol = "headway_network_version";
+
+}  // namespace headway::transport

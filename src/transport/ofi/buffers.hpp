@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that frames leave from and arrive in. Registered once; frames are copied in and out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.hpp"
+#include "transport/ofi/fabric.hpp"
+
+namespace headway::transport::ofi {
+
+/// Keys below are those of the buffers here, where the provider does not choose keys itself.
+inline constexpr std::uint64_t first_free_key = 16;
+
+/// What a completion leads back to: the provider's context, which comes first.
+struct Target {
+    fi_context2 context{};
+    enum class Kind : std::uint8_t { send, receive, read } kind = Kind::send;
+};
+
+/// A frame on its way out.
+struct SendSlot : Target {
+    std::byte* bytes = nullptr;
+    std::uint32_t rank = 0;  ///< whose frame it is
+    SendSlot* next_free = nullptr;
+};
+
+class SendSlots {
+  public:
+    static constexpr std::size_t count = 64;
+
+    base::Outcome open(const Fabric& fabric, std::size_t slot_bytes);
+    /// Null: all are on their way.
+    SendSlot* acquire() noexcept
+    {
+        SendSlot* const slot = free_;
+        if (slot != nullptr) {
+            free_ = slot->next_free;
+            ++in_use_;
+        }
+        return slot;
+    }
+    void release(SendSlot* slot) noexcept
+    {
+        slot->next_free = free_;
+        free_ = slot;
+        --in_use_;
+    }
+    bool are_in_use() const noexcept { return in_use_ != 0; }
+    void* descriptor() const noexcept { return region_.descriptor(); }
+
+  private:
+    std::vector<std::byte> memory_;
+    std::vector<SendSlot> slots_;
+    Region region_;
+    SendSlot* free_ = nullptr;
+    std::size_t in_use_ = 0;
+};
+
+/// A read of another rank's memory.
+struct ReadSlot : Target {
+    std::uint32_t rank = 0;  ///< whose memory it is
+    std::uint64_t cookie = 0;
+};
+
+/// Memory that the provider fills with frames from its beginning on, one after the other where it
+/// can (FI_MULTI_RECV), else with one.
+struct ReceiveBlock : Target {
+    std::byte* bytes = nullptr;
+};
+
+class ReceiveBlocks {
+  public:
+    /// Posts all of them.
+    base::Outcome open(const Fabric& fabric, std::size_t frame_bytes);
+    /// Gives a block back to the provider; 0 or a negative errno of libfabric.
+    long post(ReceiveBlock& block) noexcept;
+
+  private:
+    const Fabric* fabric_ = nullptr;
+    bool takes_several_ = false;
+    std::size_t block_bytes_ = 0;
+    std::vector<std::byte> memory_;
+    std::vector<ReceiveBlock> blocks_;
+    Region region_;
+};
+
+}  // namespace headway::transport::ofi

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/ofi/fabric.hpp"
+
+#include <utility>
+
+namespace headway::transport::ofi {
+
+namespace {
+
+/// Keeps the first failure of a row of calls, and makes no more after it.
+class Calls {
+  public:
+    template <typename Call>
+    void make(std::string_view name, Call&& call)
+    {
+        if (code_ == 0) {
+            code_ = call();
+            name_ = name;
+        }
+    }
+    bool have_failed() const noexcept { return code_ != 0; }
+    base::Failure failure() const { return describe_failure(name_, code_); }
+
+  private:
+    long code_ = 0;
+    std::string_view name_;
+};
+
+}  // namespace
+
+base::Result<Fabric> Fabric::open(Info info)
+{
+    Fabric made;
+    made.info = std::move(info);
+    fi_info& used = *made.info;
+    Calls calls;
+    calls.make("fi_fabric", [&] {
+        fid_fabric* fabric = nullptr;
+        const int code = fi_fabric(used.fabric_attr, &fabric, nullptr);
+        made.fabric.reset(fabric);
+        return code;
+    });
+    calls.make("fi_domain", [&] {
+        fid_domain* domain = nullptr;
+        const int code = fi_domain(made.fabric.get(), &used, &domain, nullptr);
+        made.domain.reset(domain);
+        return code;
+    });
+    calls.make("fi_av_open", [&] {
+        fi_av_attr attributes{};
+        attributes.type = FI_AV_TABLE;
+        fid_av* addresses = nullptr;
+        const int code = fi_av_open(made.domain.get(), &attributes, &addresses, nullptr);
+        made.addresses.reset(addresses);
+        return code;
+    });
+    calls.make("fi_cq_open", [&] {
+        fi_cq_attr attributes{};
+        attributes.format = FI_CQ_FORMAT_DATA;
+        attributes.wait_obj = FI_WAIT_FD;
+        fid_cq* completions = nullptr;
+        int code = fi_cq_open(made.domain.get(), &attributes, &completions, nullptr);
+        if (code != 0) {  // not every provider lets one sleep
+            attributes.wait_obj = FI_WAIT_NONE;
+            code = fi_cq_open(made.domain.get(), &attributes, &completions, nullptr);
+        }
+        made.completions.reset(completions);
+        return code;
+    });
+    calls.make("fi_endpoint", [&] {
+        fid_ep* endpoint = nullptr;
+        const int code = fi_endpoint(made.domain.get(), &used, &endpoint, nullptr);
+        made.endpoint.reset(endpoint);
+        return code;
+    });
+    calls.make("fi_ep_bind",
+               [&] { return fi_ep_bind(made.endpoint.get(), &made.addresses->fid, 0); });
+    calls.make("fi_ep_bind", [&] {
+        return fi_ep_bind(made.endpoint.get(), &made.completions->fid, FI_TRANSMIT | FI_RECV);
+    });
+    calls.make("fi_enable", [&] { return fi_enable(made.endpoint.get()); });
+    if (calls.have_failed()) {
+        return calls.failure();
+    }
+    return made;
+}
+
+base::Result<std::string> Fabric::name() const
+{
+    std::string name(256, '\0');
+    std::size_t bytes = name.size();
+    const int code = fi_getname(&endpoint->fid, name.data(), &bytes);
+    if (code != 0) {
+        return describe_failure("fi_getname", code);
+    }
+    name.resize(bytes);
+    return name;
+}
+
+base::Result<Region> Region::open(const Fabric& fabric, const void* address, std::size_t bytes,
+                                  std::uint64_t access, std::uint64_t key)
+{
+    return fabric.has_mode(FI_MR_LOCAL) ? open_always(fabric, address, bytes, access, key)
+                                        : Region();
+}
+
+base::Result<Region> Region::open_always(const Fabric& fabric, const void* address,
+                                         std::size_t bytes, std::uint64_t access, std::uint64_t key)
+{
+    Region region;
+    fid_mr* memory = nullptr;
+    int code = fi_mr_reg(fabric.domain.get(), address, bytes, access, 0, key, 0, &memory, nullptr);
+    region.memory_.reset(memory);
+    if (code == 0 && fabric.has_mode(FI_MR_ENDPOINT)) {
+        code = fi_mr_bind(memory, &fabric.endpoint->fid, 0);
+        code = code == 0 ? fi_mr_enable(memory) : code;
+    }
+    if (code != 0) {
+        return describe_failure("fi_mr_reg", code);
+    }
+    return region;
+}
+
+}  // namespace headway::transport::ofi

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Libfabric's objects as values that close themselves, and the choice among its providers. Thread
+// rule of all: one thread at a time (FI_THREAD_DOMAIN).
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_rma.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace headway::transport::ofi {
+
+/// The interface of libfabric that the module is written against; later libraries serve it too.
+inline constexpr std::uint32_t api_version = FI_VERSION(1, 17);
+
+struct InfoDeleter {
+    void operator()(fi_info* info) const noexcept { fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, InfoDeleter>;
+
+template <typename Object>
+struct ObjectDeleter {
+    void operator()(Object* object) const noexcept { (void)fi_close(&object->fid); }
+};
+template <typename Object>
+using Owned = std::unique_ptr<Object, ObjectDeleter<Object>>;
+
+/// What is wanted of a provider. Empty names: the best there is.
+struct Wanted {
+    std::string_view provider;
+    std::string_view interface;
+};
+
+/// The provider that this process uses: by what it can do (reliable datagrams, messages in order),
+/// then by preference; among interfaces of one provider the first that leads out of the machine.
+/// FI_PROVIDER, and variables such as FI_TCP_IFACE, narrow the choice as for every program that
+/// uses libfabric. Failure: nothing fits; the sentence says what there is.
+base::Result<Info> choose_provider(const Wanted& wanted);
+
+/// The sentence that `call` failed with a negative errno of libfabric.
+base::Failure describe_failure(std::string_view call, long code);
+
+/// Fabric, domain, address vector, completion queue and endpoint: a way out of this process.
+struct Fabric {
+    Info info;
+    Owned<fid_fabric> fabric;
+    Owned<fid_domain> domain;
+    Owned<fid_av> addresses;
+    Owned<fid_cq> completions;
+    Owned<fid_ep> endpoint;  ///< last, as it is closed first
+
+    /// Opens all of it; the endpoint is ready for use.
+    static base::Result<Fabric> open(Info info);
+    bool has_mode(int mr_mode) const noexcept
+    {
+        return (info->domain_attr->mr_mode & mr_mode) != 0;
+    }
+    /// The endpoint's own address. Failure: it has none.
+    base::Result<std::string> name() const;
+};
+
+/// Memory that the provider knows, where it has to; empty otherwise.
+class Region {
+  public:
+    Region() = default;
+    /// Registers [address, address + bytes) for `access` if the provider asks for that. `key` is
+    /// used where the provider does not choose keys itself.
+    static base::Result<Region> open(const Fabric& fabric, const void* address, std::size_t bytes,
+                                     std::uint64_t access, std::uint64_t key);
+    /// The same, whatever the provider asks for: memory for others to read.
+    static base::Result<Region> open_always(const Fabric& fabric, const void* address,
+                                            std::size_t bytes, std::uint64_t access,
+                                            std::uint64_t key);
+    /// By which others name it. Requires open_always().
+    std::uint64_t key() const noexcept { return fi_mr_key(memory_.get()); }
+    /// What goes with addresses of the region into calls; may be null.
+    void* descriptor() const noexcept { return memory_ ? fi_mr_desc(memory_.get()) : nullptr; }
+
+  private:
+    Owned<fid_mr> memory_;
+};
+
+}  // namespace headway::transport::ofi

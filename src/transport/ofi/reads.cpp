@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads of other ranks' memory. Each message registers its buffers anew: nothing has to notice that
+// a program frees or remaps memory.
+#include <new>
+#include <utility>
+
+#include "transport/ofi/ofi_network.hpp"
+
+namespace headway::transport::ofi {
+
+namespace {
+
+/// Reads under way at a time; more wait with the engine.
+constexpr std::size_t reads_max = 32;
+
+}  // namespace
+
+void* OfiNetwork::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
+{
+    auto region = Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key_++);
+    if (!region) {
+        return nullptr;
+    }
+    exposure->address =
+        fabric_.has_mode(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(address) : 0;
+    exposure->key = region.value().key();
+    return new (std::nothrow) Region(std::move(region.value()));
+}
+
+void OfiNetwork::conceal(void* exposed) noexcept
+{
+    delete static_cast<Region*>(exposed);
+}
+
+bool OfiNetwork::prepare_target(void* address, std::size_t bytes, void** target) noexcept
+{
+    *target = nullptr;
+    if (!fabric_.has_mode(FI_MR_LOCAL)) {
+        return true;
+    }
+    auto region = Region::open(fabric_, address, bytes, FI_READ, next_key_++);
+    if (!region) {
+        return false;
+    }
+    *target = new (std::nothrow) Region(std::move(region.value()));
+    return *target != nullptr;
+}
+
+void OfiNetwork::release_target(void* target) noexcept
+{
+    delete static_cast<Region*>(target);
+}
+
+base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                              void* address, std::size_t bytes, void* target,
+                              std::uint64_t cookie) noexcept
+{
+    if (!failure_.empty()) [[unlikely]] {
+        return base::Status::failed;
+    }
+    if (reads_free_.empty()) {
+        if (reads_.size() == reads_max) {
+            return base::Status::retry_lane_full;
+        }
+        reads_.push_back(std::make_unique<ReadSlot>());
+        reads_.back()->kind = Target::Kind::read;
+        reads_free_.push_back(reads_.back().get());
+    }
+    ReadSlot* const slot = reads_free_.back();
+    slot->rank = rank;
+    slot->cookie = cookie;
+    void* const descriptor =
+        target != nullptr ? static_cast<Region*>(target)->descriptor() : nullptr;
+    Peer& peer = *peers_[rank];
+    const long code = fi_read(fabric_.endpoint.get(), address, bytes, descriptor, peer.address,
+                              exposure.address + offset, exposure.key, &slot->context);
+    if (code == -FI_EAGAIN) {
+        return base::Status::retry_not_connected;
+    }
+    if (code != 0) {
+        fail("memory of " + peer.name + " cannot be read over " + description_ + " (" +
+             fi_strerror(static_cast<int>(-code)) + "); is it alive, and its network up?");
+        return base::Status::failed;
+    }
+    reads_free_.pop_back();
+    return base::Status::done;
+}
+
+void OfiNetwork::end_read(ReadSlot& slot) noexcept
+{
+    reads_ended_.push_back(slot.cookie);
+    reads_free_.push_back(&slot);
+}
+
+bool OfiNetwork::poll_read(std::uint64_t& cookie) noexcept
+{
+    if (reads_ended_.empty()) {
+        return false;
+    }
+    cookie = reads_ended_.back();
+    reads_ended_.pop_back();
+    return true;
+}
+
+}  // namespace headway::transport::ofi

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two endpoints of libfabric in one process, as a Link of the conformance suite.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "transport/ofi/ofi_network.hpp"
+
+namespace headway::transport {
+
+/// A network takes its time, and moves only while somebody polls. So this endpoint polls for what
+/// it knows to be under way, and looks a while for what must not come.
+class OfiEndpoint {
+  public:
+    void open(const char* provider)
+    {
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            NetworkOptions options;
+            options.own_rank = rank;
+            options.rank_count = 2;
+            options.window_bytes = 256 * 1024;
+            options.provider = provider;
+            options.interface = "lo";
+            auto opened = ofi::OfiNetwork::open(options);
+            if (!opened) {
+                why_not_ = opened.sentence();
+                return;
+            }
+            networks_[rank] = std::move(opened.value());
+            networks_[rank]->join_job(4711);
+        }
+        for (const std::uint32_t rank : {0U, 1U}) {
+            const auto known =
+                networks_[rank]->introduce(1 - rank, networks_[1 - rank]->address(), "here");
+            if (!known) {
+                why_not_ = known.sentence();
+            }
+        }
+    }
+    const std::string& why_not() const noexcept { return why_not_; }
+    ofi::OfiNetwork& network(std::uint32_t rank) { return *networks_[rank]; }
+
+    static constexpr std::size_t frame_bytes_max() noexcept
+    {
+        return 16 * 1024 - sizeof(ofi::WireHeader);
+    }
+
+    base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+                      std::size_t bytes)
+    {
+        base::Status status = base::Status::failed;
+        int looks = looks_in_vain;
+        await([&] {
+            status = networks_[0]->post(1, kind, header, payload, bytes);
+            if (status == base::Status::done) {
+                return true;
+            }
+            move_both();
+            // What is still on its way may make room; then only the test does, by its release.
+            return status == base::Status::retry_lane_full && --looks == 0;
+        });
+        under_way_ += status == base::Status::done ? 1 : 0;
+        return status;
+    }
+
+    bool poll(Frame& frame)
+    {
+        bool is_there = false;
+        int looks = looks_in_vain;
+        await([&] {
+            std::uint32_t sender = 0;
+            move_both();
+            is_there = networks_[1]->poll(frame, sender);
+            return is_there || (under_way_ == 0 && --looks == 0);
+        });
+        return is_there;
+    }
+
+    void release()
+    {
+        --under_way_;
+        networks_[1]->release();
+    }
+
+  private:
+    static constexpr int looks_in_vain = 500;
+
+    /// A frame that is polled stays until it is released, so this takes nothing from the test.
+    void move_both()
+    {
+        Frame frame;
+        std::uint32_t sender = 0;
+        (void)networks_[1]->poll(frame, sender);
+        if (networks_[0]->poll(frame, sender)) {
+            throw std::runtime_error("a frame came back that nobody has posted");
+        }
+    }
+
+    template <typename Condition>
+    void await(Condition&& condition)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!condition()) {
+            for (const auto& network : networks_) {
+                if (!network->failure().empty()) {
+                    throw std::runtime_error(network->failure());
+                }
+            }
+            if (std::chrono::steady_clock::now() > deadline) {
+                throw std::runtime_error("nothing moves between the endpoints");
+            }
+        }
+    }
+
+    std::unique_ptr<ofi::OfiNetwork> networks_[2];
+    std::string why_not_;
+    int under_way_ = 0;
+};
+
+}  // namespace headway::transport

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts made of network namespaces on a bridge, for tests; gone when the test ends, come what may.
+
+`python3 hosts.py run N COMMAND...` gives a command N hosts and takes them away again; it finds
+their addresses in HOSTS.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LAUNCHER = HERE / "on_host.sh"
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=30)
+
+
+def why_not() -> str:
+    """Why this machine cannot have such hosts; "" if it can."""
+    for tool in ("ip", "unshare", "mount"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed (./dev setup hosts)"
+    probe = subprocess.run(
+        ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--mount-proc", "sh",
+         "-c", "ip link add probe0 type veth peer name probe1 && mount -t tmpfs none /mnt"],
+        capture_output=True, text=True, check=False, timeout=30)
+    if probe.returncode != 0:
+        return "namespaces are not permitted here: " + (probe.stderr.strip() or "no reason given")
+    if os.geteuid() != 0:
+        return "only root may name network namespaces"
+    return ""
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """`count` hosts; their number on the bridge's network is their place from 1 on."""
+    tag: str
+    subnet: str
+    count: int
+
+    @property
+    def bridge(self) -> str:
+        return f"{self.tag}b"
+
+    @property
+    def addresses(self) -> list[str]:
+        return [f"{self.subnet}.{place}" for place in range(1, self.count + 1)]
+
+    def space(self, place: int) -> str:
+        return f"{self.tag}h{place}"
+
+    def port(self, place: int) -> str:
+        """The end of the host's cable that is on this machine."""
+        return f"{self.tag}p{place}"
+
+    def environment(self) -> dict[str, str]:
+        return {"HOSTS_OF_TEST": f"{self.tag}h"}
+
+    def bytes_received(self, place: int) -> int:
+        """Bytes that a host has received from the bridge since it is there."""
+        counter = Path("/sys/class/net") / self.port(place) / "statistics/tx_bytes"
+        return int(counter.read_text())
+
+    def set_link(self, place: int, state: str) -> None:
+        """Plugs the host's cable in ("up") or out ("down")."""
+        _ip("link", "set", self.port(place), state)
+
+    def hydra(self, mpiexec: str, ranks: int, per_host: int, *words: str) -> list[str]:
+        """The command that starts a job over all hosts by an mpiexec.hydra."""
+        return [mpiexec, "-launcher", "ssh", "-launcher-exec", str(LAUNCHER), "-iface", self.bridge,
+                "-hosts", ",".join(self.addresses), "-n", str(ranks), "-ppn", str(per_host), *words]
+
+    def up(self) -> None:
+        _ip("link", "add", self.bridge, "type", "bridge")
+        _ip("addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
+        _ip("link", "set", self.bridge, "up")
+        for place in range(1, self.count + 1):
+            space = self.space(place)
+            _ip("netns", "add", space)
+            _ip("link", "add", self.port(place), "type", "veth", "peer", "name", "eth0", "netns",
+                space)
+            _ip("link", "set", self.port(place), "master", self.bridge, "up")
+            _ip("-n", space, "link", "set", "lo", "up")
+            _ip("-n", space, "addr", "add", f"{self.subnet}.{place}/24", "dev", "eth0")
+            _ip("-n", space, "link", "set", "eth0", "up")
+
+    def down(self) -> None:
+        """Takes away what is there of it, with the processes that are left in it."""
+        for place in range(1, self.count + 1):
+            listing = subprocess.run(["ip", "netns", "pids", self.space(place)],
+                                     capture_output=True, text=True, check=False, timeout=30)
+            for word in listing.stdout.split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(word), signal.SIGKILL)
+            for words in (("link", "del", self.port(place)), ("netns", "del", self.space(place))):
+                subprocess.run(["ip", *words], capture_output=True, check=False, timeout=30)
+        subprocess.run(["ip", "link", "del", self.bridge], capture_output=True, check=False,
+                       timeout=30)
+
+
+@contextlib.contextmanager
+def hosts(count: int) -> Iterator[Hosts]:
+    """Hosts with names and addresses that others on this machine do not have."""
+    tag = f"hw{secrets.token_hex(2)}"
+    made = Hosts(tag, f"10.{100 + secrets.randbelow(100)}.{secrets.randbelow(256)}", count)
+    # A test that is told to end takes its hosts away first.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
+        signal.signal(signal.SIGTERM, before)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) < 3 or arguments[0] != "run":
+        print(__doc__, file=sys.stderr)
+        return 2
+    reason = why_not()
+    if reason:
+        print(f"headway: no hosts: {reason}", file=sys.stderr)
+        return 77
+    with hosts(int(arguments[1])) as made:
+        environment = os.environ | made.environment() | {
+            "HOSTS": ",".join(made.addresses), "HOSTS_BRIDGE": made.bridge,
+            "HOSTS_LAUNCHER": str(LAUNCHER)}
+        return subprocess.run(arguments[2:], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

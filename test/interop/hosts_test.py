@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+# headway-needs: hosts
+"""Jobs of mpiexec.hydra over hosts made of network namespaces: libfabric between them, the node
+heap within."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import hosts
+
+ROOT = hosts.HERE.parent.parent
+WATCHDOG_S = 60
+
+
+def stage() -> Path:
+    """Where Headway is installed; HEADWAY_STAGE names it."""
+    return Path(os.environ.get("HEADWAY_STAGE", ROOT / "build/stage")).resolve()
+
+
+def find_hydra() -> str | None:
+    """An mpiexec.hydra: named by HEADWAY_HYDRA, on PATH, beside Python, of fetched rivals."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headway/rivals"
+    for path in (os.environ.get("HEADWAY_HYDRA"), shutil.which("mpiexec.hydra"),
+                 Path(sys.executable).parent / "mpiexec.hydra",
+                 *sorted(cache.glob("mpich*/bin/mpiexec.hydra"))):
+        if path is not None and os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+def why_not() -> str:
+    """Why jobs over hosts cannot be tried here; "" if they can."""
+    reason = hosts.why_not()
+    if not reason and find_hydra() is None:
+        reason = "there is no mpiexec.hydra (set HEADWAY_HYDRA, or fetch the rivals)"
+    if not reason and not (stage() / "lib/libheadway_ofi.so").exists():
+        reason = "Headway was built without libfabric"
+    return reason
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment without marks of a launcher, and without settings."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(("PMI_", "PMIX_", "HEADWAY_", "FI_"))}
+
+
+class HostsTest(unittest.TestCase):
+    """Two hosts for all tests of a class."""
+
+    count = 2
+    hosts: hosts.Hosts
+    hydra: str
+    between: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        reason = why_not()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.hydra = str(find_hydra())
+        cls.hosts = cls.enterClassContext(hosts.hosts(cls.count))
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.between = f"{folder.name}/between"
+        subprocess.run([stage() / "bin/mpicc", "-O1", "-Wall", "-Wextra", "-Werror", "-o",
+                        cls.between, hosts.HERE / "programs/between.c"], check=True)
+
+    def start(self, ranks: int, per_host: int, *words: str,
+              **settings: str) -> subprocess.CompletedProcess[str]:
+        """Runs a job to its end; `settings` are knobs."""
+        environment = plain_environment() | self.hosts.environment()
+        environment |= {f"HEADWAY_{name.upper()}": value for name, value in settings.items()}
+        return subprocess.run(
+            self.hosts.hydra(self.hydra, ranks, per_host, *words), env=environment,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WATCHDOG_S,
+            check=False)
+
+    def run_between(self, ranks: int, per_host: int, *words: str,
+                    **settings: str) -> dict[int, str]:
+        """Host of every rank, of a job that must end well."""
+        done = self.start(ranks, per_host, self.between, *words, **settings)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        where = {int(rank): host for rank, host in
+                 re.findall(r"^between: rank (\d+) of \d+ on (\S+)$", done.stdout, re.MULTILINE)}
+        self.assertEqual(sorted(where), list(range(ranks)), done.stdout + done.stderr)
+        return where
+
+
+class Jobs(HostsTest):
+    def test_a_rank_a_host(self) -> None:
+        largest = 2_000_000
+        before = [self.hosts.bytes_received(place) for place in (1, 2)]
+        where = self.run_between(2, 1, str(largest))
+        self.assertEqual(where, {0: self.hosts.space(1), 1: self.hosts.space(2)})
+        # Twice the largest message each way, and 1 MiB four times, went over the cable.
+        for place in (1, 2):
+            self.assertGreater(self.hosts.bytes_received(place) - before[place - 1],
+                               2 * largest + 4 * (1 << 20))
+
+    def test_two_ranks_a_host(self) -> None:
+        where = self.run_between(4, 2, "100000")
+        self.assertEqual([where[rank] for rank in range(4)],
+                         [self.hosts.space(place) for place in (1, 1, 2, 2)])
+
+    def test_ranks_of_a_host_are_neighbours_however_they_are_dealt_out(self) -> None:
+        where = self.run_between(5, 1, "20000")
+        self.assertEqual([where[rank] for rank in range(5)],
+                         [self.hosts.space(place) for place in (1, 1, 1, 2, 2)])
+
+    def test_over_another_provider(self) -> None:
+        self.run_between(2, 1, "300000", ofi_provider="tcp")
+
+    def test_offers_only_and_nobody_who_helps(self) -> None:
+        self.run_between(2, 1, "100000", eager_limit="0")
+        self.run_between(3, 2, "20000", unexpected_limit="0", cma="off")
+
+    def test_long_messages_in_frames(self) -> None:
+        self.run_between(2, 1, "300000", network_read_min="1T")
+        self.run_between(2, 1, "100000", network_read_min="0", eager_limit="0")
+
+    def test_a_small_window(self) -> None:
+        self.run_between(2, 1, "300000", network_window="128K", network_read_min="1T")
+
+
+class Faults(HostsTest):
+    def left_on(self, place: int) -> list[int]:
+        """Living processes of a host."""
+        listing = subprocess.run(["ip", "netns", "pids", self.hosts.space(place)],
+                                 capture_output=True, text=True, check=True, timeout=30)
+        return [int(word) for word in listing.stdout.split()]
+
+    def test_a_host_whose_ranks_are_killed_ends_the_job(self) -> None:
+        job = subprocess.Popen(
+            self.hosts.hydra(self.hydra, 4, 2, self.between, "forever"),
+            env=plain_environment() | self.hosts.environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            assert job.stdout is not None
+            for line in job.stdout:
+                if line.startswith("between: under way"):
+                    break
+            else:
+                self.fail(f"the job ended by itself: {job.wait(WATCHDOG_S)}")
+            ranks = [pid for pid in self.left_on(2)
+                     if os.path.basename(os.path.realpath(f"/proc/{pid}/exe")) == "between"]
+            self.assertEqual(len(ranks), 2)
+            for pid in ranks:
+                os.kill(pid, signal.SIGKILL)
+            self.assertNotEqual(job.wait(WATCHDOG_S), 0)
+        finally:
+            job.kill()
+            job.communicate()
+        deadline = time.monotonic() + WATCHDOG_S
+        while self.left_on(1) + self.left_on(2) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.left_on(1) + self.left_on(2), [])
+
+
+class Refusals(HostsTest):
+    def refusal(self, **settings: str) -> str:
+        done = self.start(2, 1, self.between, "1000", **settings)
+        self.assertNotEqual(done.returncode, 0)
+        found = re.search(r"^headway: rank \d+: .*$", done.stdout + done.stderr, re.MULTILINE)
+        self.assertIsNotNone(found, done.stdout + done.stderr)
+        return found[0] if found else ""
+
+    def test_a_provider_that_is_not_there(self) -> None:
+        said = self.refusal(ofi_provider="pigeons")
+        self.assertRegex(said, "no libfabric provider .*HEADWAY_OFI_PROVIDER=pigeons; there are: ")
+
+    def test_an_interface_that_is_not_there(self) -> None:
+        self.assertRegex(self.refusal(ofi_interface="eth7"),
+                         "HEADWAY_OFI_INTERFACE=eth7; there are: ")
+
+    def test_what_is_for_one_node_only(self) -> None:
+        self.assertRegex(self.refusal(check="collectives"),
+                         "HEADWAY_CHECK=collectives cannot compare .* several nodes yet")
+
+
+if __name__ == "__main__":
+    unittest.main()

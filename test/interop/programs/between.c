@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job on several hosts must do: ring, collectives, messages of all lengths in both
+// directions and out of order, and transfers while all ranks compute. Prints one line a rank.
+//   between [largest]   messages of up to so many bytes
+//   between forever     a ring that only a fault ends
+#include <dlfcn.h>
+#include <headway/interface.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+
+static void require(int holds, const char* what)
+{
+    if (!holds) {
+        fprintf(stderr, "between: rank %d: %s\n", rank, what);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+}
+
+static unsigned char value(int from, int round, size_t i)
+{
+    return (unsigned char)(from * 31 + round * 7 + (int)(i % 251) + (int)(i >> 16));
+}
+
+static unsigned char* filled(size_t bytes, int round)
+{
+    unsigned char* data = malloc(bytes + 1);
+    for (size_t i = 0; i < bytes; ++i)
+        data[i] = value(rank, round, i);
+    return data;
+}
+
+static int is_from(const unsigned char* data, size_t bytes, int from, int round)
+{
+    for (size_t i = 0; i < bytes; ++i) {
+        if (data[i] != value(from, round, i))
+            return 0;
+    }
+    return 1;
+}
+
+static void ring(void)
+{
+    int token = 0;
+    if (rank == 0) {
+        MPI_Send(&token, 1, MPI_INT, 1 % size, 0, MPI_COMM_WORLD);
+        MPI_Recv(&token, 1, MPI_INT, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        require(token == size - 1, "the token was not passed on");
+    } else {
+        MPI_Recv(&token, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        ++token;
+        MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void collectives(void)
+{
+    enum { count = 20000 };
+    double* in = malloc(count * sizeof *in);
+    double* out = malloc(count * sizeof *out);
+    for (int length = 1; length <= count; length *= 141) {
+        for (int i = 0; i < length; ++i)
+            in[i] = rank + i;
+        MPI_Allreduce(in, out, length, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < length; ++i)
+            require(out[i] == size * (size - 1) / 2.0 + (double)size * i, "a sum is wrong");
+    }
+    free(in);
+    free(out);
+}
+
+// All with all, every length, each receive posted before and after its message has come.
+static void exchange(size_t bytes, int round)
+{
+    unsigned char* out = filled(bytes, round);
+    unsigned char* in = malloc((size_t)size * (bytes + 1));
+    MPI_Request* requests = malloc((size_t)size * 2 * sizeof(MPI_Request));
+    for (int peer = 0; peer < size; ++peer) {
+        MPI_Isend(out, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[peer]);
+        if (round % 2 == 1)
+            MPI_Barrier(MPI_COMM_WORLD);
+    }
+    for (int peer = size - 1; peer >= 0; --peer)
+        MPI_Irecv(in + (size_t)peer * bytes, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD,
+                  &requests[size + peer]);
+    MPI_Waitall(2 * size, requests, MPI_STATUSES_IGNORE);
+    for (int peer = 0; peer < size; ++peer)
+        require(is_from(in + (size_t)peer * bytes, bytes, peer, round), "a message is wrong");
+    free(out);
+    free(in);
+    free(requests);
+}
+
+static double compute(double x)
+{
+    for (int i = 0; i < 1000; ++i)
+        x = x * 0.999 + 0.001;
+    return x;
+}
+
+// 1 MiB each way between rank and its opposite, complete before anybody calls MPI again.
+static void overlap(void)
+{
+    const size_t bytes = 1 << 20;
+    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+    const int peer = (rank + size / 2) % size, from = (rank + size - size / 2) % size;
+    for (int round = 0; table != NULL && round < 4; ++round) {
+        unsigned char* out = filled(bytes, round);
+        unsigned char* in = malloc(bytes);
+        MPI_Request requests[2];
+        MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(out, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[1]);
+        volatile double x = 1;
+        while (table->open_operations() != 0)
+            x = compute(x);
+        int flag = 0;
+        MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+        require(flag, "a transfer did not end while its ranks computed");
+        require(is_from(in, bytes, from, round), "a message is wrong");
+        free(out);
+        free(in);
+    }
+}
+
+int main(int argc, char** argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int lap = 0; argc > 1 && strcmp(argv[1], "forever") == 0; ++lap) {
+        ring();
+        if (lap == 0 && rank == 0) {
+            puts("between: under way");
+            fflush(stdout);
+        }
+    }
+    const size_t largest = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000000;
+    const size_t lengths[] = {0, 1, 40, 41, 4096, 16320, 16321, 16384, 100000, largest};
+    ring();
+    collectives();
+    for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths); ++i) {
+        exchange(lengths[i], 2 * i);
+        exchange(lengths[i], 2 * i + 1);
+    }
+    overlap();
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    MPI_Get_processor_name(host, &length);
+    printf("between: rank %d of %d on %s\n", rank, size, host);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI programs of test/mpi, over two hosts made of network namespaces with two ranks each.
+
+`python3 test/interop/suite.py [PART OF A NAME ...]`: prints what fails; the last line counts.
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+
+import hosts
+import hosts_test
+
+from tools import mpi_tests
+from tools.test_case import SKIP_CODE
+
+RANKS = 4
+RANKS_A_HOST = 2
+LIMIT_S = 120
+# Programs about what is otherwise between hosts.
+LEFT_OUT = {
+    "progress/agent": "counts the threads of ranks that have no network",
+    "progress/delayed": "only frames within a host are delayed",
+}
+# Each of its messages that finds its receiver full makes a round trip here.
+FEWER = {"CHECK_MESSAGES": "6000"}
+
+
+def rows(parts: list[str]) -> list[dict[str, Any]]:
+    """What runs here: programs that mpiexec starts with at most as many ranks as there are."""
+    chosen = []
+    for row in mpi_tests.read_rows(mpi_tests.FOLDER / "list.toml"):
+        name = row["program"]
+        if "process" not in row["host"] or "long" in row.get("labels", []):
+            continue
+        if name in LEFT_OUT or not any(count <= RANKS for count in row["ranks"]):
+            print(f"left out: {name}: {LEFT_OUT.get(name, 'needs more ranks')}")
+        elif not parts or any(part in name for part in parts):
+            chosen.append(row)
+    return chosen
+
+
+def run(made: hosts.Hosts, hydra: str, library: mpi_tests.Library,
+        row: dict[str, Any]) -> tuple[bool, str]:
+    """Whether a row ended as it must, and what it printed."""
+    ranks = max(count for count in row["ranks"] if count <= RANKS)
+    environment = hosts_test.plain_environment() | made.environment()
+    environment |= {f"HEADWAY_{name.upper()}": str(value)
+                    for name, value in row.get("knobs", {}).items()}
+    environment |= {name: str(value) for name, value in row.get("environment", {}).items()}
+    environment |= FEWER | {"CHECK_WATCHDOG": str(LIMIT_S)}
+    command = made.hydra(hydra, ranks, RANKS_A_HOST,
+                         str(mpi_tests.binary_of(row["program"], library)),
+                         *row.get("arguments", []))
+    try:
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              timeout=LIMIT_S + 15)
+    except subprocess.TimeoutExpired as expired:
+        return False, f"still running after {expired.timeout:.0f} s"
+    return done.returncode == int(row.get("expect_exit", 0)), done.stdout
+
+
+def main(arguments: list[str]) -> int:
+    reason = hosts_test.why_not()
+    if reason:
+        print(f"no hosts: {reason}")
+        return SKIP_CODE
+    library = mpi_tests.of_preset("release")
+    chosen = rows(arguments)
+    failed = 0
+    for program in sorted({row["program"] for row in chosen}):
+        mpi_tests.compile_program(program, library)
+    with hosts.hosts(2) as made:
+        for row in chosen:
+            started = time.monotonic()
+            is_good, text = run(made, str(hosts_test.find_hydra()), library, row)
+            name = " ".join([row["program"], *row.get("arguments", []),
+                             *(f"{key}={value}" for key, value in row.get("knobs", {}).items())])
+            if not is_good:
+                failed += 1
+                print(f"FAILED {name} ({time.monotonic() - started:.1f} s)\n{text}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
