@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tools import build, coverage, fuzzing, packages, test, test_list, tidy, tree
 from tools.terminal import StepFailed, end_session, say
-from tools.test_case import Verdict
+from tools.test_case import SKIP_CODE, Verdict
 
 HUNG_FACTOR = 4.0  # a job that takes this many times its estimate hangs
 
@@ -103,7 +103,8 @@ def _work(name: str) -> int:
     if name in commands:
         packages.require(*commands[name][0].needs)
         build.build()
-        return subprocess.run(commands[name][1], cwd=tree.ROOT, check=False).returncode
+        code = subprocess.run(commands[name][1], cwd=tree.ROOT, check=False).returncode
+        return 0 if code == SKIP_CODE else code  # it said why
     total = BUILT_IN[name][1]()
     say(f"job {name}: {total}")
     if total.failures:

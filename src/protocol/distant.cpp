@@ -14,7 +14,6 @@ namespace headway::protocol {
 
 using engine::Driver;
 using engine::Op;
-using engine::OpError;
 
 /// A message on its way to another node.
 struct Departure {

@@ -39,7 +39,7 @@ bool OfiNetwork::prepare_target(void* address, std::size_t bytes, void** target)
     if (!fabric_.has_mode(FI_MR_LOCAL)) {
         return true;
     }
-    auto region = Region::open(fabric_, address, bytes, FI_READ, next_key_++);
+    auto region = Region::open_always(fabric_, address, bytes, FI_READ, next_key_++);
     if (!region) {
         return false;
     }
