@@ -156,7 +156,8 @@ class BasicOwnershipWord {
     /// prepare_park() and its last poll: that is fence (10), and (9) too, wherever it strikes them.
     void notify_parked_without_fence() noexcept
     {
-        // (15) the compiler's only, pairs with the barrier of who parks, in the place of (9) and (10).
+        // (15) the compiler's only, pairs with the barrier of who parks, in the place of (9) and
+        // (10).
         Atomics::fence_compiler();
         ring_while(owned_state | parked_bit, state_mask | parked_bit);
     }

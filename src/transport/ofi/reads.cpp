@@ -14,18 +14,25 @@ namespace {
 /// Reads under way at a time; more wait with the engine.
 constexpr std::size_t reads_max = 32;
 
+/// Null: it could not be opened, or there is no memory to keep it.
+// NOLINTNEXTLINE(bugprone-exception-escape): asked for a value only where there is one
+Region* kept(base::Result<Region> opened) noexcept
+{
+    return opened ? new (std::nothrow) Region(std::move(opened.value())) : nullptr;
+}
+
 }  // namespace
 
 void* OfiNetwork::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
-    auto region = Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key_++);
-    if (!region) {
-        return nullptr;
+    Region* const region =
+        kept(Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key_++));
+    if (region != nullptr) {
+        exposure->address =
+            fabric_.has_mode(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(address) : 0;
+        exposure->key = region->key();
     }
-    exposure->address =
-        fabric_.has_mode(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(address) : 0;
-    exposure->key = region.value().key();
-    return new (std::nothrow) Region(std::move(region.value()));
+    return region;
 }
 
 void OfiNetwork::conceal(void* exposed) noexcept
@@ -39,11 +46,7 @@ bool OfiNetwork::prepare_target(void* address, std::size_t bytes, void** target)
     if (!fabric_.has_mode(FI_MR_LOCAL)) {
         return true;
     }
-    auto region = Region::open_always(fabric_, address, bytes, FI_READ, next_key_++);
-    if (!region) {
-        return false;
-    }
-    *target = new (std::nothrow) Region(std::move(region.value()));
+    *target = kept(Region::open_always(fabric_, address, bytes, FI_READ, next_key_++));
     return *target != nullptr;
 }
 
