@@ -13,12 +13,12 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <string_view>
 
 #include "boot/pmi1_line.hpp"
+#include "file_bytes.hpp"
 
 namespace headway::launch {
 namespace {
@@ -48,10 +48,15 @@ std::vector<pid_t> all_processes()
     return processes;
 }
 
+/// A file of the process in /proc; empty when the process is gone. It may go between opening and
+/// reading (ESRCH), which a stream buffer answers with an exception.
 std::string content_of(pid_t pid, const char* file)
 {
-    std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    const auto bytes = read_file("/proc/" + std::to_string(pid) + "/" + file);
+    if (!bytes) {
+        return {};
+    }
+    return {reinterpret_cast<const char*>(bytes.value().data()), bytes.value().size()};
 }
 
 /// Parent of a living process; 0 for a zombie or one that is gone.

@@ -2,6 +2,7 @@
 """What the tests of the launcher share: the stage, programs to start, and what a job leaves."""
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +15,11 @@ WATCHDOG_S = 60
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MARK = "HEADWAY_TEST_MARK"
+
+# A job started behind nohup or `&` ignores these, and so would all it starts.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 
 def stage() -> Path:
