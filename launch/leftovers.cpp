@@ -141,10 +141,13 @@ std::vector<pid_t> descendants_of(pid_t ancestor)
 
 std::vector<pid_t> processes_of_job(const std::string& job)
 {
-    const std::string mark = std::string(1, '\0') + "HEADWAY_JOB=" + job + std::string(1, '\0');
+    using namespace std::string_view_literals;
+    std::string mark("\0HEADWAY_JOB="sv);
+    mark.append(job).append("\0"sv);
     std::vector<pid_t> found;
     for (const pid_t pid : all_processes()) {
-        const std::string environment = std::string(1, '\0') + content_of(pid, "environ");
+        std::string environment(1, '\0');
+        environment += content_of(pid, "environ");
         if (environment.find(mark) != std::string::npos && parent_of(pid) != 0) {
             found.push_back(pid);
         }

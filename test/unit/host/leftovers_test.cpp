@@ -41,7 +41,7 @@ TEST(LeftoversTest, ProcessesMayEndWhileTheyAreRead)
 {
     const Storm storm;
     ASSERT_GT(storm.pid(), 0);
-    for (int look = 0; look < 1500; ++look) {
+    for (int look = 0; look < 400; ++look) {
         const auto found = descendants_of(::getpid());
         ASSERT_EQ(std::count(found.begin(), found.end(), storm.pid()), 1);
     }
@@ -51,7 +51,7 @@ TEST(LeftoversTest, NobodyBelongsToAnotherJob)
 {
     const Storm storm;
     ASSERT_GT(storm.pid(), 0);
-    for (int look = 0; look < 300; ++look) {
+    for (int look = 0; look < 100; ++look) {
         ASSERT_TRUE(processes_of_job("no job has this name").empty());
     }
 }
