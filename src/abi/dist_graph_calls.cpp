@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "abi/call_order.hpp"
+#include "abi/reordered.hpp"
 #include "abi/topology_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
@@ -45,12 +46,32 @@ int check_weights(Call& call, const char* name, const int weights[], int count)
     return MPI_SUCCESS;
 }
 
-/// All of a communicator stay, each with its own neighbours.
-int create_adjacent(Call& call, Communicator& comm, AdjacentGraph graph, MPI_Comm* made)
+/// All of a communicator stay, each with its own neighbours. `member_at`: who takes which place;
+/// empty where all keep their number.
+int create_adjacent(Call& call, Communicator& comm, AdjacentGraph graph,
+                    const std::vector<int>& member_at, MPI_Comm* made)
 {
-    const auto context = object::agree_for_all(rank_of(call), comm);
-    return create_communicator(call, comm, context, comm.members(), made,
-                               std::make_shared<const Topology>(std::move(graph)));
+    auto topology = std::make_shared<const Topology>(std::move(graph));
+    object::Rank& rank = rank_of(call);
+    if (member_at.empty()) {
+        const auto context = object::agree_for_all(rank, comm);
+        return create_communicator(call, comm, context, comm.members(), made, std::move(topology));
+    }
+    std::vector<int> members(member_at.size());
+    std::ranges::transform(member_at, members.begin(), [&](int member) {
+        return comm.members()[static_cast<std::size_t>(member)];
+    });
+    const auto context =
+        object::agree_for_part(rank, comm, object::Group(members, rank.world_rank));
+    return create_communicator(call, comm, context, members, made, std::move(topology));
+}
+
+/// The place that this rank takes.
+int place_of(const Communicator& comm, const std::vector<int>& member_at)
+{
+    return member_at.empty()
+               ? comm.rank()
+               : static_cast<int>(std::ranges::find(member_at, comm.rank()) - member_at.begin());
 }
 
 /// One edge of a distributed graph.
@@ -98,8 +119,23 @@ AdjacentGraph adjacent_to(int rank, const std::vector<Edge>& edges, bool is_weig
     return graph;
 }
 
+/// Who takes which place of a graph with these edges; empty where all keep their number.
+std::vector<int> find_places_of(Call& call, const Communicator& comm,
+                                const std::vector<Edge>& edges, bool has_weights,
+                                const std::vector<object::Site>& sites)
+{
+    if (sites.empty()) {
+        return {};
+    }
+    std::vector<object::PlaceEdge> between(edges.size());
+    std::ranges::transform(edges, between.begin(), [&](const Edge& edge) {
+        return object::PlaceEdge{edge.source, edge.destination, has_weights ? edge.weight : 1};
+    });
+    return find_places(call, comm, between, sites);
+}
+
 int create_from_edges(Call& call, Communicator& comm, const std::vector<Edge>& own,
-                      bool is_weighted, MPI_Comm* made)
+                      bool is_weighted, bool may_reorder, MPI_Comm* made)
 {
     object::Rank& rank = rank_of(call);
     const EdgeOffer offer{own.size(), is_weighted ? 1 : 0};
@@ -123,7 +159,84 @@ int create_from_edges(Call& call, Communicator& comm, const std::vector<Edge>& o
     }
     const bool has_weights =
         std::ranges::any_of(offers, [](const EdgeOffer& each) { return each.is_weighted != 0; });
-    return create_adjacent(call, comm, adjacent_to(comm.rank(), all, has_weights), made);
+    std::vector<int> member_at;
+    if (may_reorder) {
+        const auto sites = find_sites(call, comm, comm.size());
+        if (!sites) {
+            return fail_for_memory(call);
+        }
+        member_at = find_places_of(call, comm, all, has_weights, *sites);
+    }
+    const int place = place_of(comm, member_at);
+    return create_adjacent(call, comm, adjacent_to(place, all, has_weights), member_at, made);
+}
+
+/// What ranks tell each other of their neighbours: numbers of sources and destinations, whether
+/// there are weights, then the lists.
+std::vector<int> packed(const AdjacentGraph& graph)
+{
+    std::vector<int> all{static_cast<int>(graph.sources.size()),
+                         static_cast<int>(graph.destinations.size()), graph.is_weighted ? 1 : 0};
+    for (const auto* const part :
+         {&graph.sources, &graph.destinations, &graph.source_weights, &graph.destination_weights}) {
+        all.insert(all.end(), part->begin(), part->end());
+    }
+    return all;
+}
+
+AdjacentGraph unpacked(std::span<const int> all)
+{
+    AdjacentGraph graph;
+    const auto sources = static_cast<std::size_t>(all[0]);
+    const auto destinations = static_cast<std::size_t>(all[1]);
+    graph.is_weighted = all[2] != 0;
+    all = all.subspan(3);
+    const auto take = [&](std::vector<int>& part, std::size_t count) {
+        part.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+        all = all.subspan(count);
+    };
+    take(graph.sources, sources);
+    take(graph.destinations, destinations);
+    if (graph.is_weighted) {
+        take(graph.source_weights, sources);
+        take(graph.destination_weights, destinations);
+    }
+    return graph;
+}
+
+/// Ranks may change their number, and then take the neighbours which the rank of their new number
+/// gave.
+int create_reordered(Call& call, Communicator& comm, AdjacentGraph graph,
+                     const std::vector<object::Site>& sites, MPI_Comm* made)
+{
+    object::Rank& rank = rank_of(call);
+    const std::vector<int> own = packed(graph);
+    std::uint64_t own_bytes = own.size() * sizeof(int);
+    std::vector<std::uint64_t> bytes(static_cast<std::size_t>(comm.size()));
+    if (!object::allgather_bytes(rank, comm, &own_bytes, bytes.data(), sizeof own_bytes)) {
+        return fail_for_memory(call);
+    }
+    std::vector<int> all(std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}) /
+                         sizeof(int));
+    if (!object::allgather_lists(rank, comm, own.data(), all.data(), bytes)) {
+        return fail_for_memory(call);
+    }
+    std::vector<AdjacentGraph> graphs;
+    std::vector<Edge> edges;
+    bool has_weights = true;
+    for (std::size_t at = 0; const std::uint64_t each : bytes) {
+        graphs.push_back(unpacked(std::span<const int>(all).subspan(at, each / sizeof(int))));
+        at += each / sizeof(int);
+        const AdjacentGraph& its = graphs.back();
+        has_weights = has_weights && its.is_weighted;
+        for (std::size_t i = 0; i < its.destinations.size(); ++i) {
+            edges.push_back({static_cast<int>(graphs.size()) - 1, its.destinations[i],
+                             its.is_weighted ? its.destination_weights[i] : 1});
+        }
+    }
+    const std::vector<int> member_at = find_places_of(call, comm, edges, has_weights, sites);
+    const auto place = static_cast<std::size_t>(place_of(comm, member_at));
+    return create_adjacent(call, comm, std::move(graphs[place]), member_at, made);
 }
 
 }  // namespace
@@ -133,7 +246,7 @@ namespace call {
 int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
                                const int sources[], const int* sourceweights, int outdegree,
                                const int destinations[], const int* destweights, MPI_Info /*info*/,
-                               int /*reorder*/, MPI_Comm* comm_dist_graph)
+                               int reorder, MPI_Comm* comm_dist_graph)
 {
     const bool is_weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
     int error = check_intra(call, *comm_old);
@@ -163,12 +276,21 @@ int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
         graph.source_weights = copy_of(sourceweights, indegree);
         graph.destination_weights = copy_of(destweights, outdegree);
     }
-    return create_adjacent(call, *comm_old, std::move(graph), comm_dist_graph);
+    if (reorder != 0) {
+        const auto sites = find_sites(call, *comm_old, comm_old->size());
+        if (!sites) {
+            return fail_for_memory(call);
+        }
+        if (!sites->empty()) {
+            return create_reordered(call, *comm_old, std::move(graph), *sites, comm_dist_graph);
+        }
+    }
+    return create_adjacent(call, *comm_old, std::move(graph), {}, comm_dist_graph);
 }
 
 int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sources[],
                       const int degrees[], const int destinations[], const int* weights,
-                      MPI_Info /*info*/, int /*reorder*/, MPI_Comm* comm_dist_graph)
+                      MPI_Info /*info*/, int reorder, MPI_Comm* comm_dist_graph)
 {
     int error = check_intra(call, *comm_old);
     if (error == MPI_SUCCESS) {
@@ -202,7 +324,7 @@ int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sourc
     }
     const std::vector<Edge> edges =
         own_edges(list(sources, n), degrees, destinations, is_weighted ? weights : nullptr);
-    return create_from_edges(call, *comm_old, edges, is_weighted, comm_dist_graph);
+    return create_from_edges(call, *comm_old, edges, is_weighted, reorder != 0, comm_dist_graph);
 }
 
 int Dist_graph_neighbors_count(Call& call, Communicator* comm, int* indegree, int* outdegree,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids and graphs that all ranks know (MPI-5.0 section 8.5). Ranks keep their order whatever
-// `reorder` says.
+// Grids and graphs that all ranks know (MPI-5.0 section 8.5).
 #include "abi/topology_calls.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "abi/call_order.hpp"
+#include "abi/reordered.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 
@@ -89,19 +90,36 @@ int check_graph(Call& call, const Communicator& comm, int nnodes, const int inde
     return MPI_SUCCESS;
 }
 
-/// A communicator of the first `size` ranks, the others get MPI_COMM_NULL.
-int create_leading(Call& call, Communicator& comm, int size, Topology topology, MPI_Comm* made)
+/// A communicator of the first `size` ranks, in their order or a better one; the others get
+/// MPI_COMM_NULL.
+int create_leading(Call& call, Communicator& comm, int size, Topology topology, bool may_reorder,
+                   MPI_Comm* made)
 {
     if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
     object::Rank& rank = rank_of(call);
-    std::vector<int> members = comm.members();
-    members.resize(static_cast<std::size_t>(size));
     if (size == 0) {
         *made = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
+    std::vector<int> members = comm.members();
+    if (may_reorder) {
+        const auto sites = find_sites(call, comm, size);
+        if (!sites) {
+            return fail_for_memory(call);
+        }
+        if (!sites->empty()) {
+            const auto* const grid = std::get_if<Cartesian>(&topology);
+            const std::vector<int> places =
+                find_places(call, comm, object::edges_of(topology), *sites,
+                            grid != nullptr ? grid->dims : std::vector<int>());
+            std::ranges::transform(places, members.begin(), [&](int member) {
+                return comm.members()[static_cast<std::size_t>(member)];
+            });
+        }
+    }
+    members.resize(static_cast<std::size_t>(size));
     const object::Group group(members, rank.world_rank);
     const auto context = object::agree_for_part(rank, comm, group);
     if (context && group.rank() == MPI_UNDEFINED) {
@@ -146,7 +164,7 @@ int Dims_create(Call& call, int nnodes, int ndims, int dims[])
 }
 
 int Cart_create(Call& call, Communicator* comm_old, int ndims, const int dims[],
-                const int periods[], int /*reorder*/, MPI_Comm* comm_cart)
+                const int periods[], int reorder, MPI_Comm* comm_cart)
 {
     int error = check_intra(call, *comm_old);
     if (error == MPI_SUCCESS) {
@@ -160,7 +178,7 @@ int Cart_create(Call& call, Communicator* comm_old, int ndims, const int dims[],
         period = period != 0 ? 1 : 0;
     }
     const int size = grid.size();
-    return create_leading(call, *comm_old, size, std::move(grid), comm_cart);
+    return create_leading(call, *comm_old, size, std::move(grid), reorder != 0, comm_cart);
 }
 
 int Cart_map(Call& call, Communicator* comm, int ndims, const int dims[], const int /*periods*/[],
@@ -277,7 +295,7 @@ int Cart_sub(Call& call, Communicator* comm, const int remain_dims[], MPI_Comm* 
 }
 
 int Graph_create(Call& call, Communicator* comm_old, int nnodes, const int index[],
-                 const int edges[], int /*reorder*/, MPI_Comm* comm_graph)
+                 const int edges[], int reorder, MPI_Comm* comm_graph)
 {
     int error = check_intra(call, *comm_old);
     if (error == MPI_SUCCESS) {
@@ -288,7 +306,7 @@ int Graph_create(Call& call, Communicator* comm_old, int nnodes, const int index
     }
     FullGraph graph{copy_of(index, nnodes), {}};
     graph.edges = copy_of(edges, nnodes > 0 ? graph.index.back() : 0);
-    return create_leading(call, *comm_old, nnodes, std::move(graph), comm_graph);
+    return create_leading(call, *comm_old, nnodes, std::move(graph), reorder != 0, comm_graph);
 }
 
 int Graph_map(Call& call, Communicator* comm, int nnodes, const int index[], const int edges[],

@@ -74,6 +74,29 @@ int kind_of(const Topology& topology) noexcept
     return std::holds_alternative<FullGraph>(topology) ? MPI_GRAPH : MPI_DIST_GRAPH;
 }
 
+std::vector<PlaceEdge> edges_of(const Topology& topology)
+{
+    std::vector<PlaceEdge> edges;
+    if (const auto* const grid = std::get_if<Cartesian>(&topology)) {
+        const int places = grid->size();
+        for (int place = 0; place < places; ++place) {
+            for (int dimension = 0; dimension < static_cast<int>(grid->dims.size()); ++dimension) {
+                const int next = grid->shifted(place, dimension, 1);
+                if (next != MPI_PROC_NULL && next != place) {
+                    edges.push_back({place, next, 1});
+                }
+            }
+        }
+    } else if (const auto* const graph = std::get_if<FullGraph>(&topology)) {
+        for (int place = 0; place < static_cast<int>(graph->index.size()); ++place) {
+            for (const int neighbor : graph->neighbors(place)) {
+                edges.push_back({place, neighbor, 1});
+            }
+        }
+    }
+    return edges;
+}
+
 Neighborhood neighborhood_of(const Topology& topology, int rank)
 {
     if (const auto* const adjacent = std::get_if<AdjacentGraph>(&topology)) {

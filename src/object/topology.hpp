@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Virtual topologies (MPI-5.0 chapter 8): values, equal on all members where the standard says so.
-// Ranks of the old communicator and of the new one are the same: none is reordered.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "mpi.h"
+#include "object/reordering.hpp"
 
 namespace headway::object {
 
@@ -49,6 +49,10 @@ using Topology = std::variant<Cartesian, FullGraph, AdjacentGraph>;
 
 /// MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH.
 int kind_of(const Topology& topology) noexcept;
+
+/// What its places exchange with each other. Requires a topology whose edges all members know, that
+/// is no AdjacentGraph.
+std::vector<PlaceEdge> edges_of(const Topology& topology);
 
 /// With whom a process exchanges blocks in neighbourhood collectives, in the order of the blocks;
 /// MPI_PROC_NULL at the border of a grid.

@@ -9,12 +9,54 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <utility>
 
 #include "platform/cpu.hpp"
 
 namespace headway::platform {
+namespace {
+
+/// Of a short file of the system; empty where there is none.
+std::string content_of(const std::string& path)
+{
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return {};
+    }
+    char text[4096];
+    const ssize_t bytes = ::read(file, text, sizeof text);
+    ::close(file);
+    return {text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
+}
+
+/// Numbers of "0-3,8-11", ascending; empty where it says anything else.
+std::vector<unsigned> parse_cpu_list(std::string_view text)
+{
+    std::vector<unsigned> cpus;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at != end && *at != '\n') {
+        unsigned first = 0;
+        auto read = std::from_chars(at, end, first);
+        unsigned last = first;
+        if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
+            read = std::from_chars(read.ptr + 1, end, last);
+        }
+        if (read.ec != std::errc() || last < first || last - first >= CPU_SETSIZE) {
+            return {};
+        }
+        for (unsigned cpu = first; cpu <= last; ++cpu) {
+            cpus.push_back(cpu);
+        }
+        at = read.ptr != end && *read.ptr == ',' ? read.ptr + 1 : read.ptr;
+    }
+    return cpus;
+}
+
+}  // namespace
 
 std::int32_t process_id() noexcept
 {
@@ -48,14 +90,7 @@ std::string host_name()
 
 std::string node_identity()
 {
-    std::string identity;
-    if (const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-        file >= 0) {
-        char id[64];
-        const ssize_t bytes = ::read(file, id, sizeof id);
-        identity.assign(id, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-        ::close(file);
-    }
+    std::string identity = content_of("/proc/sys/kernel/random/boot_id");
     if (identity.empty()) {
         identity = host_name();
     }
@@ -89,6 +124,24 @@ std::vector<unsigned> allowed_cpus()
         }
     }
     return cpus;
+}
+
+int last_cache_number()
+{
+    const std::vector<unsigned> cpus = allowed_cpus();
+    if (cpus.empty()) {
+        return -1;
+    }
+    // Level 3 where there is one, else 2. A list reads "0-3,8-11".
+    for (const char* level : {"3", "2"}) {
+        const std::string text =
+            content_of("/sys/devices/system/cpu/cpu" + std::to_string(cpus.front()) +
+                       "/cache/index" + level + "/shared_cpu_list");
+        if (const std::vector<unsigned> shared = parse_cpu_list(text); !shared.empty()) {
+            return std::ranges::includes(shared, cpus) ? static_cast<int>(shared.front()) : -1;
+        }
+    }
+    return -1;
 }
 
 std::uint64_t random_token() noexcept

@@ -32,6 +32,10 @@ std::string machine_name();
 /// Numbers of the cores that the calling thread may run on.
 std::vector<unsigned> allowed_cpus();
 
+/// The lowest core that shares the last level of cache with all cores that the calling thread may
+/// run on; -1 where these share none, or the system does not say.
+int last_cache_number();
+
 /// 64 bits that no other process has, as far as chance allows.
 std::uint64_t random_token() noexcept;
 
