@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev test [NAME ...] [--preset PRESET | --oracle PREFIX] and ./dev test long [--budget 35m].
+"""./dev test [NAME ...] [--preset PRESET | --oracle PREFIX], ./dev test mpi4py [OPTION ...] and
+./dev test long [--budget 35m].
 
+`mpi4py` runs the suite of mpi4py at 1, 2 and 3 ranks (options: test/mpi4py/suite.py).
 With --oracle the MPI tests run on another library, for what they ask must be the standard's:
 PREFIX is its folder or the name of a rival (mpich).
 """
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from tools import build, mpi_tests, packages, test_case, test_list
+from tools import build, mpi_tests, packages, test_case, test_list, tree
 from tools.terminal import StepFailed, say
 from tools.test_case import Test, Verdict
 
@@ -91,10 +96,20 @@ def _take_option(name: str, arguments: list[str]) -> tuple[str, list[str]]:
     return arguments[at + 1], arguments[:at] + arguments[at + 2:]
 
 
+def _mpi4py(arguments: list[str]) -> int:
+    """The test suite of a client nobody here wrote; later options win."""
+    build.build()
+    return subprocess.run(
+        [sys.executable, tree.ROOT / "test/mpi4py/suite.py", "--ranks", "1,2,3", *arguments],
+        cwd=tree.ROOT, env={**os.environ, "PYTHONPATH": str(tree.ROOT)}, check=False).returncode
+
+
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["long"]:
         from tools import long_jobs
         return long_jobs.main(arguments[1:])
+    if arguments[:1] == ["mpi4py"]:
+        return _mpi4py(arguments[1:])
     preset, arguments = _take_option("--preset", arguments)
     oracle, arguments = _take_option("--oracle", arguments)
     if preset and oracle:
