@@ -65,10 +65,11 @@ class Walk {
         return stream + bytes;
     }
 
-    /// Runs of a size known to the compiler become single moves.
+    /// Runs of a size known to the compiler become single moves. `step` is from one to the next in
+    /// the stream.
     template <std::size_t bytes>
-    static Stream copy_runs(std::uintptr_t address, std::uint64_t count, std::int64_t stride,
-                            Stream stream)
+    static void copy_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
+                          std::size_t step, std::uint64_t count)
     {
         for (std::uint64_t i = 0; i < count; ++i) {
             if constexpr (is_pack) {
@@ -77,11 +78,17 @@ class Walk {
                 std::memcpy(reinterpret_cast<void*>(address), stream, bytes);
             }
             address += static_cast<std::uintptr_t>(stride);
-            stream += bytes;
+            stream += step;
         }
-        return stream;
     }
 
+    static void copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
+                          Stream stream, std::size_t step, std::uint64_t count);
+
+    /// Whether elements of this sequence are copied member by member.
+    bool is_record(const TypeNode& node) const;
+    Stream copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
+                        std::uintptr_t address, Stream stream) const;
     Stream copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const;
     Stream copy_sequence(const TypeNode& sequence, std::uintptr_t address, Stream stream) const;
     Stream copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
@@ -100,6 +107,72 @@ class Walk {
 
     const ProgramView& program_;
 };
+
+template <bool is_pack>
+void Walk<is_pack>::copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
+                              Stream stream, std::size_t step, std::uint64_t count)
+{
+    switch (bytes) {
+        case 1:
+            return copy_runs<1>(address, stride, stream, step, count);
+        case 2:
+            return copy_runs<2>(address, stride, stream, step, count);
+        case 4:
+            return copy_runs<4>(address, stride, stream, step, count);
+        case 8:
+            return copy_runs<8>(address, stride, stream, step, count);
+        case 12:
+            return copy_runs<12>(address, stride, stream, step, count);
+        case 16:
+            return copy_runs<16>(address, stride, stream, step, count);
+        case 24:
+            return copy_runs<24>(address, stride, stream, step, count);
+        case 32:
+            return copy_runs<32>(address, stride, stream, step, count);
+        default:
+            break;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        copy_bytes(address, bytes, stream);
+        address += static_cast<std::uintptr_t>(stride);
+        stream += step;
+    }
+}
+
+/// More parts than a struct has members by rule are better walked one element after the other.
+template <bool is_pack>
+bool Walk<is_pack>::is_record(const TypeNode& node) const
+{
+    constexpr std::uint64_t members_max = 16;
+    const auto is_run = [&](const TypePart& part) {
+        return program_.nodes[part.node].kind == NodeKind::run;
+    };
+    return node.kind == NodeKind::sequence && node.count <= members_max &&
+           std::ranges::all_of(parts_of(node), is_run);
+}
+
+/// `count` elements, each a sequence of runs: a member of all of them, then the next one, so that
+/// the size of the copies is a constant. So many elements at a time that they stay in the cache
+/// nearest to the core until their last member was copied.
+template <bool is_pack>
+auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
+                                 std::uintptr_t address, Stream stream) const -> Stream
+{
+    constexpr std::uint64_t bytes_at_a_time = 8192;
+    const std::uint64_t at_a_time = bytes_at_a_time / record.packed_bytes + 1;
+    while (count > 0) {
+        const std::uint64_t now = std::min(count, at_a_time);
+        for (const TypePart& part : parts_of(record)) {
+            copy_runs(program_.nodes[part.node].packed_bytes,
+                      address + static_cast<std::uintptr_t>(part.offset), stride,
+                      stream + part.packed_before, record.packed_bytes, now);
+        }
+        address += now * static_cast<std::uintptr_t>(stride);
+        stream += record.packed_bytes * now;
+        count -= now;
+    }
+    return stream;
+}
 
 template <bool is_pack>
 auto Walk<is_pack>::copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const
@@ -133,35 +206,15 @@ auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::ui
     const TypeNode& child = program_.nodes[loop.first];
     const std::uint64_t count = last - first;
     address += first * static_cast<std::uintptr_t>(loop.stride);
-    if (child.kind != NodeKind::run) {
-        for (std::uint64_t i = 0; i < count; ++i) {
-            stream = copy_node(child, address, stream);
-            address += static_cast<std::uintptr_t>(loop.stride);
-        }
-        return stream;
+    if (child.kind == NodeKind::run) {
+        copy_runs(child.packed_bytes, address, loop.stride, stream, child.packed_bytes, count);
+        return stream + child.packed_bytes * count;
     }
-    switch (child.packed_bytes) {
-        case 1:
-            return copy_runs<1>(address, count, loop.stride, stream);
-        case 2:
-            return copy_runs<2>(address, count, loop.stride, stream);
-        case 4:
-            return copy_runs<4>(address, count, loop.stride, stream);
-        case 8:
-            return copy_runs<8>(address, count, loop.stride, stream);
-        case 12:
-            return copy_runs<12>(address, count, loop.stride, stream);
-        case 16:
-            return copy_runs<16>(address, count, loop.stride, stream);
-        case 24:
-            return copy_runs<24>(address, count, loop.stride, stream);
-        case 32:
-            return copy_runs<32>(address, count, loop.stride, stream);
-        default:
-            break;
+    if (is_record(child)) {
+        return copy_records(child, loop.stride, count, address, stream);
     }
     for (std::uint64_t i = 0; i < count; ++i) {
-        stream = copy_bytes(address, child.packed_bytes, stream);
+        stream = copy_node(child, address, stream);
         address += static_cast<std::uintptr_t>(loop.stride);
     }
     return stream;
