@@ -45,26 +45,21 @@ struct Layout {
     CopyByHand unpack;
 };
 
-// A pair of loops, one in each direction. FROM and TO name the two ends of one item.
-#define BOTH_WAYS(name, body)                                                                     \
+// A pair of loops, one in each direction.
+#define BOTH_WAYS(name, ...)                                                                      \
     static void pack_##name(const Layout* layout, unsigned char* memory, unsigned char* packed)   \
     {                                                                                             \
         enum { is_pack = 1 };                                                                     \
-        body                                                                                      \
+        __VA_ARGS__                                                                               \
     }                                                                                             \
     static void unpack_##name(const Layout* layout, unsigned char* memory, unsigned char* packed) \
     {                                                                                             \
         enum { is_pack = 0 };                                                                     \
-        body                                                                                      \
+        __VA_ARGS__                                                                               \
     }
 
-#define MOVE(inside, outside)     \
-    do {                          \
-        if (is_pack)              \
-            (outside) = (inside); \
-        else                      \
-            (inside) = (outside); \
-    } while (0)
+// One item, from the element to the stream or back.
+#define MOVE(inside, outside) (is_pack ? ((outside) = (inside)) : ((inside) = (outside)))
 
 BOTH_WAYS(vector, {
     double* const inside = (double*)memory;

@@ -71,11 +71,29 @@ class Walk {
     static void copy_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
                           std::size_t step, std::uint64_t count)
     {
+#pragma GCC unroll 4
         for (std::uint64_t i = 0; i < count; ++i) {
             if constexpr (is_pack) {
                 std::memcpy(stream, reinterpret_cast<const void*>(address), bytes);
             } else {
                 std::memcpy(reinterpret_cast<void*>(address), stream, bytes);
+            }
+            address += static_cast<std::uintptr_t>(stride);
+            stream += step;
+        }
+    }
+
+    /// Runs of half.. to 2 * half bytes, each by two moves that overlap.
+    template <std::size_t half>
+    static void copy_ends_of_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
+                                  Stream stream, std::size_t step, std::uint64_t count)
+    {
+#pragma GCC unroll 4
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if constexpr (is_pack) {
+                copy_ends<half>(stream, reinterpret_cast<const std::byte*>(address), bytes);
+            } else {
+                copy_ends<half>(reinterpret_cast<std::byte*>(address), stream, bytes);
             }
             address += static_cast<std::uintptr_t>(stride);
             stream += step;
@@ -132,6 +150,11 @@ void Walk<is_pack>::copy_runs(std::size_t bytes, std::uintptr_t address, std::in
         default:
             break;
     }
+    if (bytes > 8 && bytes < 64) {
+        return bytes > 32   ? copy_ends_of_runs<32>(bytes, address, stride, stream, step, count)
+               : bytes > 16 ? copy_ends_of_runs<16>(bytes, address, stride, stream, step, count)
+                            : copy_ends_of_runs<8>(bytes, address, stride, stream, step, count);
+    }
     for (std::uint64_t i = 0; i < count; ++i) {
         copy_bytes(address, bytes, stream);
         address += static_cast<std::uintptr_t>(stride);
@@ -158,7 +181,7 @@ template <bool is_pack>
 auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
                                  std::uintptr_t address, Stream stream) const -> Stream
 {
-    constexpr std::uint64_t bytes_at_a_time = 8192;
+    constexpr std::uint64_t bytes_at_a_time = 4096;
     const std::uint64_t at_a_time = bytes_at_a_time / record.packed_bytes + 1;
     while (count > 0) {
         const std::uint64_t now = std::min(count, at_a_time);
