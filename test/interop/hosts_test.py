@@ -14,9 +14,11 @@ import time
 import unittest
 from pathlib import Path
 
-import hosts
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
 
-ROOT = hosts.HERE.parent.parent
+from headway import hosts  # noqa: E402
+
 WATCHDOG_S = 60
 
 
@@ -71,7 +73,7 @@ class HostsTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.between = f"{folder.name}/between"
         subprocess.run([stage() / "bin/mpicc", "-O1", "-Wall", "-Wextra", "-Werror", "-o",
-                        cls.between, hosts.HERE / "programs/between.c"], check=True)
+                        cls.between, ROOT / "test/interop/programs/between.c"], check=True)
 
     def start(self, ranks: int, per_host: int, *words: str,
               **settings: str) -> subprocess.CompletedProcess[str]:
