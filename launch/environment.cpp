@@ -68,6 +68,19 @@ std::vector<std::string> without_outer_job(std::vector<std::string> environment)
 
 namespace {
 
+void add_settings(std::vector<std::string>& environment, const EnvironmentChoice& choice,
+                  const std::string& library_directory)
+{
+    // mpi4py looks for other libraries first unless this says that ours speaks the standard ABI.
+    set(environment, "MPI4PY_MPIABI", "mpiabi");
+    for (const auto& [name, value] : choice.set) {
+        set(environment, name, value);
+    }
+    if (!library_directory.empty()) {
+        put_library_first(environment, library_directory);
+    }
+}
+
 /// What does not depend on the rank.
 std::vector<std::string> environment_of_all(const std::vector<std::string>& inherited,
                                             const EnvironmentChoice& choice,
@@ -80,14 +93,7 @@ std::vector<std::string> environment_of_all(const std::vector<std::string>& inhe
                    choice.kept->end();
         });
     }
-    // mpi4py looks for other libraries first unless this says that ours speaks the standard ABI.
-    set(environment, "MPI4PY_MPIABI", "mpiabi");
-    for (const auto& [name, value] : choice.set) {
-        set(environment, name, value);
-    }
-    if (!identity.library_directory.empty()) {
-        put_library_first(environment, identity.library_directory);
-    }
+    add_settings(environment, choice, identity.library_directory);
     set(environment, "MPI_LOCALNRANKS", std::to_string(identity.rank_count));
     set(environment, "HEADWAY_JOB", identity.job);
     return environment;
@@ -114,6 +120,14 @@ std::vector<std::string> environment_of_hosted(const std::vector<std::string>& i
                                                const JobIdentity& identity)
 {
     return environment_of_all(inherited, choice, identity);
+}
+
+std::vector<std::string> environment_of_launcher(std::vector<std::string> inherited,
+                                                 const EnvironmentChoice& choice,
+                                                 const std::string& library_directory)
+{
+    add_settings(inherited, choice, library_directory);
+    return inherited;
 }
 
 EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program)

@@ -34,6 +34,12 @@ std::vector<std::string> environment_of_hosted(const std::vector<std::string>& i
                                                const EnvironmentChoice& choice,
                                                const JobIdentity& identity);
 
+/// The environment of another launcher that starts the ranks: `inherited`, what `choice` sets, and
+/// `library_directory` first on the library path unless it is empty.
+std::vector<std::string> environment_of_launcher(std::vector<std::string> inherited,
+                                                 const EnvironmentChoice& choice,
+                                                 const std::string& library_directory);
+
 /// What the options of all programs and those of one make together; the program's win.
 EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpiexec: starts the ranks of a job on this machine.
+// mpiexec: starts the ranks of a job on this machine, or has another launcher start them on others.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "allocation.hpp"
 #include "boot/pmi1_line.hpp"
+#include "environment.hpp"
+#include "hand_over.hpp"
 #include "job.hpp"
 #include "options.hpp"
 
@@ -73,6 +76,18 @@ int main(int argument_count, char** arguments)
     if (options.value().request == Request::version) {
         print(stdout, "headway mpiexec " HEADWAY_VERSION);
         return 0;
+    }
+    const auto hosts = options.value().hosts.hosts.empty()
+                           ? headway::launch::find_allocation(headway::launch::own_environment())
+                           : headway::base::Result(options.value().hosts);
+    if (!hosts) {
+        print(stderr, "headway mpiexec: " + hosts.sentence());
+        return usage_exit_code;
+    }
+    if (hosts.value().leaves_this_machine()) {
+        const auto failure = headway::launch::hand_over(options.value(), hosts.value());
+        print(stderr, "headway mpiexec: " + failure.sentence);
+        return usage_exit_code;
     }
     return headway::launch::Job(std::move(options.value())).run();
 }

@@ -4,9 +4,9 @@
 namespace headway::launch {
 namespace {
 
-constexpr std::string_view one_machine =
-    "Headway's mpiexec runs on this machine only so far; for several machines start the program "
-    "with srun --mpi=pmi2 or mpiexec.hydra";
+constexpr std::string_view not_handed_over =
+    "Headway's mpiexec places ranks host by host; for another order start the program with "
+    "srun --mpi=pmi2 or mpiexec.hydra";
 constexpr std::string_view no_output_files =
     "mpiexec does not write files of output; use --label and redirect its output in the shell";
 constexpr std::string_view no_debugger =
@@ -45,7 +45,7 @@ constexpr Option table[] = {
     {"bind-to-none", Action::bind_to, 0, "none"},
     {"map-by", Action::map_by, 1, ""},
     {"rank-by", Action::accept, 1, ""},
-    {"rankmap", Action::refuse, 1, one_machine},
+    {"rankmap", Action::refuse, 1, not_handed_over},
     {"cpus-per-rank", Action::cpus_per_rank, 1, ""},
     {"cpus-per-proc", Action::cpus_per_rank, 1, ""},
     {"report-bindings", Action::report_bindings, 0, ""},
@@ -72,8 +72,8 @@ constexpr Option table[] = {
     {"machinefile", Action::host_file, 1, ""},
     {"machine", Action::host_file, 1, ""},
     {"f", Action::host_file, 1, ""},
-    {"rankfile", Action::refuse, 1, one_machine},
-    {"rf", Action::refuse, 1, one_machine},
+    {"rankfile", Action::refuse, 1, not_handed_over},
+    {"rf", Action::refuse, 1, not_handed_over},
     {"help", Action::help, 0, ""},
     {"h", Action::help, 0, ""},
     {"?", Action::help, 0, ""},
@@ -97,11 +97,11 @@ constexpr Option table[] = {
     {"pmixmca", Action::accept, 2, ""},
     {"prefix", Action::accept, 1, ""},
     {"noprefix", Action::accept, 0, ""},
-    {"launcher", Action::accept, 1, ""},
-    {"bootstrap", Action::accept, 1, ""},
-    {"launcher-exec", Action::accept, 1, ""},
-    {"rmk", Action::accept, 1, ""},
-    {"iface", Action::accept, 1, ""},
+    {"launcher", Action::hydra, 1, ""},
+    {"bootstrap", Action::hydra, 1, ""},
+    {"launcher-exec", Action::hydra, 1, ""},
+    {"rmk", Action::hydra, 1, ""},
+    {"iface", Action::hydra, 1, ""},
     {"topolib", Action::accept, 1, ""},
     {"membind", Action::accept, 1, ""},
     {"demux", Action::accept, 1, ""},
@@ -113,7 +113,7 @@ constexpr Option table[] = {
     {"disable-x", Action::accept, 0, ""},
     {"pmi-port", Action::accept, 0, ""},
     {"disable-hostname-propagation", Action::accept, 0, ""},
-    {"skip-launch-node", Action::refuse, 0, one_machine},
+    {"skip-launch-node", Action::refuse, 0, not_handed_over},
     {"nameserver", Action::refuse, 1,
      "names are published within one job only so far; leave the option out"},
     {"configfile", Action::refuse, 1, no_file},

@@ -9,7 +9,7 @@ namespace headway::launch {
 /// What an option does; the table gives every spelling one of these.
 enum class Action {
     rank_count,
-    per_node,         ///< ranks of the only node, unless a count is given
+    per_node,         ///< ranks of a node; of all where it is the only one and no count is given
     set_variable,     ///< NAME=VALUE, or NAME VALUE
     export_variable,  ///< NAME or NAME=VALUE
     set_variable_for_all,
@@ -37,6 +37,7 @@ enum class Action {
     host_file,
     help,
     version,
+    hydra,   ///< for mpiexec.hydra, where it starts the ranks; else as accept
     accept,  ///< means nothing here, and nothing is lost by that
     refuse,  ///< `note` is the sentence
 };

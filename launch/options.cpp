@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
+#include <utility>
 
 #include "boot/pmi1_line.hpp"
 #include "option_table.hpp"
@@ -54,16 +51,6 @@ std::size_t edit_distance(std::string_view from, std::string_view to)
     return row.back();
 }
 
-bool is_this_machine(std::string_view host)
-{
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    const std::string_view own(name.data());
-    const std::string_view bare = host.substr(0, host.find(':'));
-    return bare == "localhost" || bare == "127.0.0.1" || bare == own ||
-           bare == own.substr(0, own.find('.'));
-}
-
 std::vector<std::string> split(std::string_view text, char separator)
 {
     std::vector<std::string> parts;
@@ -95,8 +82,7 @@ class Reader {
     base::Outcome choose_host();
     base::Outcome check_hosting() const;
     base::Outcome set_variable(std::vector<std::pair<std::string, std::string>>& into);
-    base::Outcome check_host(const std::string& host) const;
-    base::Outcome check_host_file() const;
+    base::Outcome choose_hosts(base::Result<Allocation> hosts);
     base::Outcome bind_to(std::string_view what);
     base::Outcome map_by();
     base::Result<int> count_value(int max) const;
@@ -105,7 +91,6 @@ class Reader {
     std::span<const std::string> rest_;
     Options options_;
     Program program_;
-    bool has_count_ = false;
     std::string for_ult_;              ///< an option that only user-level ranks have
     std::string for_threads_;          ///< one that only ranks of one process have
     std::string spelling_;             ///< of the option being read, for messages
@@ -116,7 +101,6 @@ base::Result<Options> Reader::read()
 {
     do {
         program_ = Program{};
-        has_count_ = false;
         if (auto outcome = read_program(); !outcome) {
             return base::Failure{outcome.sentence()};
         }
@@ -324,6 +308,10 @@ base::Outcome Reader::apply(const Option& option)
             return base::Done{};
         case Action::accept:
             return base::Done{};
+        case Action::hydra:
+            options_.for_hydra.push_back("-" + std::string(option.name));
+            options_.for_hydra.insert(options_.for_hydra.end(), values_.begin(), values_.end());
+            return base::Done{};
         case Action::refuse:
             return refuse(spelling_, std::string(option.note));
         default:
@@ -335,11 +323,15 @@ base::Outcome Reader::apply_layout(const Option& option)
 {
     switch (option.action) {
         case Action::rank_count:
-            has_count_ = true;
+            program_.has_count = true;
             return store_count(rank_count_max, program_.rank_count);
-        case Action::per_node:
-            return has_count_ ? base::Outcome(base::Done{})
-                              : store_count(rank_count_max, program_.rank_count);
+        case Action::per_node: {
+            const auto outcome = store_count(rank_count_max, options_.per_host);
+            if (!program_.has_count) {
+                program_.rank_count = std::max(options_.per_host, 1);
+            }
+            return outcome;
+        }
         case Action::directory:
             program_.directory = values_[0];
             return base::Done{};
@@ -422,14 +414,9 @@ base::Outcome Reader::apply_placement(const Option& option)
         case Action::cpus_per_rank:
             return store_count(1 << 16, options_.cpus_per_rank);
         case Action::host_file:
-            return check_host_file();
+            return choose_hosts(read_host_file(values_[0]));
         default:
-            for (const std::string& host : split(values_[0], ',')) {
-                if (auto outcome = check_host(host); !outcome) {
-                    return outcome;
-                }
-            }
-            return base::Done{};
+            return choose_hosts(read_host_list(values_[0]));
     }
 }
 
@@ -465,33 +452,12 @@ base::Outcome Reader::map_by()
     return base::Done{};
 }
 
-base::Outcome Reader::check_host(const std::string& host) const
+base::Outcome Reader::choose_hosts(base::Result<Allocation> hosts)
 {
-    if (is_this_machine(host)) {
-        return base::Done{};
+    if (!hosts) {
+        return refuse(spelling_, hosts.sentence());
     }
-    return refuse(spelling_, boot::quote_bytes(host) +
-                                 " is not this machine, and Headway's mpiexec runs on this machine "
-                                 "only so far; use srun --mpi=pmi2 or mpiexec.hydra");
-}
-
-base::Outcome Reader::check_host_file() const
-{
-    std::ifstream file(values_[0]);
-    if (!file) {
-        return refuse(spelling_, "cannot read " + boot::quote_bytes(values_[0]));
-    }
-    for (std::string line; std::getline(file, line);) {
-        line.resize(std::min(line.find('#'), line.size()));
-        const std::size_t begin = line.find_first_not_of(" \t\r");
-        if (begin == std::string::npos) {
-            continue;
-        }
-        const std::size_t end = line.find_first_of(" \t\r", begin);
-        if (auto outcome = check_host(line.substr(begin, end - begin)); !outcome) {
-            return outcome;
-        }
-    }
+    options_.hosts = std::move(hosts.value());
     return base::Done{};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocation.hpp"
 #include "base/result.hpp"
 
 namespace headway::launch {
@@ -23,6 +24,7 @@ struct EnvironmentChoice {
 /// One program of the command line, between two `:`.
 struct Program {
     int rank_count = 1;
+    bool has_count = false;              ///< the count was given
     std::vector<std::string> arguments;  ///< the first is the program itself
     std::string directory;               ///< empty: where mpiexec was started
     EnvironmentChoice environment;
@@ -56,6 +58,10 @@ struct Options {
     bool has_label = false;
     bool reports_bindings = false;
     bool gives_stdin = true;  ///< rank 0 gets mpiexec's standard input
+    Allocation hosts;         ///< asked for by name; none: what the batch system says
+    int per_host = 0;         ///< ranks of each host; 0: as many as it has slots
+    /// Options that mean something where mpiexec.hydra starts the ranks on other machines.
+    std::vector<std::string> for_hydra;
 
     int rank_count() const noexcept;
 };

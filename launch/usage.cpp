@@ -6,7 +6,9 @@ namespace headway::launch {
 std::string_view usage() noexcept
 {
     return R"(Usage: mpiexec [options] PROGRAM [arguments] [: [options] PROGRAM [arguments]]...
-Starts the ranks of an MPI job on this machine and ends with the exit code of the first that failed.
+Starts the ranks of an MPI job and ends with the exit code of the first that failed. They run on
+this machine, or on the hosts of --hosts, --hostfile, or the batch job that mpiexec is in (Slurm,
+PBS, LSF, Grid Engine): there srun or mpiexec.hydra starts them, whichever there is.
 
 Options of one program
   -n, -np, -c COUNT       number of ranks (1)
@@ -14,6 +16,9 @@ Options of one program
   --env NAME=VALUE        the same; also Hydra's form -env NAME VALUE
   --wdir, -wd DIRECTORY   directory to start in
 Options of the job
+  --hosts A,B:2           hosts, and how many ranks each takes before the next one does (1)
+  --hostfile FILE         the same from a file: a host a line, as NAME, NAME:2 or NAME slots=2
+  --ppn COUNT             ranks of each host
   -genv NAME VALUE        set a variable for the ranks of all programs
   --bind-to core|none     bind each rank to cores of its own, or not at all
                           (core when there are enough cores, else none)

@@ -2,7 +2,8 @@
 """`headway bench NAME ...`: measures Headway beside the rivals, interleaved and pinned.
 
 The protocol stands in rounds.py, what is measured in bench/<name>.toml. Rivals that are absent are
-installed first (rivals.py). `all` is every bench in turn. Exit code: 0 measured, 1 measured, but a
+installed first (rivals.py). `all` is every bench in turn, and `network` every one whose name begins
+with `network_`. Exit code: 0 measured, 1 measured, but a
 required limit does not hold (only with --require), 2 could not measure.
 """
 
@@ -78,13 +79,22 @@ def main(options: argparse.Namespace) -> int:
     if not options.names:
         print("benches:", ", ".join(benches))
         return 0
-    names = benches if options.names == ["all"] else list(dict.fromkeys(options.names))
+    names = benches if options.names == ["all"] else _named(options.names, benches)
     try:
         output = _open_json(options.json)
     except rounds.MeasureError as error:
         print(f"headway bench: {error}", file=sys.stderr)
         return 2
     return _benches(options, names, output)
+
+
+def _named(names: Sequence[str], benches: Sequence[str]) -> list[str]:
+    """The benches that `names` stand for: one, or all that begin with the name and `_`."""
+    named: dict[str, None] = {}
+    for name in names:
+        parts = [bench for bench in benches if bench.startswith(f"{name}_")]
+        named |= dict.fromkeys(parts if name not in benches and parts else [name])
+    return list(named)
 
 
 def _benches(options: argparse.Namespace, names: Sequence[str], output: TextIO | None) -> int:
@@ -126,7 +136,8 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
     measured = _prepare(options, libraries_named, description)
     plan = _make_plan(options, description, measured)
     shows_cma = not all(job.has_cma for job in description.jobs)
-    settings = {label: libraries.settings_line(entry.library, shows_cma)
+    is_on_hosts = all(job.hosts for job in description.jobs)
+    settings = {label: libraries.settings_line(entry.library, shows_cma, is_on_hosts)
                 for label, entry in measured.items()}
     about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick,
              "command": _command_line(options, name)}

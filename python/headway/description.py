@@ -23,6 +23,8 @@ note     = one line that explains the figure (default none)
 [[job]]            one or more; a round runs all of them with every library
 ranks    = number of ranks
 pin      = true: each rank on a core of its own, checked by the program; false: not bound
+hosts    = so many hosts made of network namespaces (hosts.py) share the ranks; with pin = true each
+           has a core of its own (default 0: this machine)
 cases    = names of cases, as the program calls them
 called   = what the program calls these cases, one by one (default: the same)
 program  = C program of this job (default: the bench's)
@@ -106,6 +108,7 @@ class Job:
     has_cma: bool = True
     is_counted: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
+    hosts: int = 0
 
     def name_in_program(self, case: str) -> str:
         """What the program calls one of the cases."""
@@ -270,6 +273,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         has_cma=bool(entry.get("cma", True)),
         is_counted=bool(entry.get("count", False)),
         without=dict(entry.get("without", {})),
+        hosts=int(entry.get("hosts", 0)),
     )
 
 
@@ -308,6 +312,11 @@ def _check_job(where: str, description: Description, job: Job) -> None:
         raise DescriptionError(
             f"{where}: {job.ranks} ranks cannot be pinned on {description.cores} cores; "
             "set pin = false or raise cores."
+        )
+    if job.hosts and (job.ranks % job.hosts or (job.pin and job.ranks != job.hosts)):
+        raise DescriptionError(
+            f"{where}: {job.ranks} ranks cannot be dealt to {job.hosts} hosts; a pinned job has a "
+            "rank a host, others as many on each."
         )
     if (job.wall or job.is_counted) and len(job.cases) != 1:
         raise DescriptionError(

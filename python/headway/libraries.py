@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from headway import rivals
+from headway import hosts, rivals
 from headway.description import Variant
 
 OURS = "headway"
@@ -45,7 +45,9 @@ class Library:
     arguments that bind each rank to a core of its own or to none; `{cores}` becomes `0,1`.
     environment: settings, `{cores}` replaced too. own_compiler: mpicc where the library needs a
     binary of its own, else None (the MPI ABI). settings: one line for the reader. without_cma:
-    settings under which it copies through shared memory instead of process_vm_readv.
+    settings under which it copies through shared memory instead of process_vm_readv. prterun: its
+    launcher over hosts, None for mpiexec.hydra of MPICH, with on_hosts_arguments (`{subnet}`
+    becomes that of the hosts) and on_hosts_environment.
     """
 
     label: str
@@ -57,6 +59,23 @@ class Library:
     pin_environment: Mapping[str, str] = field(default_factory=dict)
     own_compiler: Path | None = None
     without_cma: Mapping[str, str] = field(default_factory=dict)
+    prterun: Path | None = None
+    on_hosts_arguments: tuple[str, ...] = ("-bind-to", "none")
+    on_hosts_environment: Mapping[str, str] = field(default_factory=dict)
+
+    def command_on_hosts(self, made: hosts.Hosts, ranks: int) -> list[str]:
+        """The same over hosts, which share the ranks evenly. Raises RivalError without Hydra."""
+        subnet = f"{made.subnet}.0/24"
+        words = [part.replace("{subnet}", subnet) for part in self.on_hosts_arguments]
+        per_host = ranks // made.count
+        if self.prterun is not None:
+            return made.prterun(str(self.prterun), ranks, per_host, *words)
+        mpich = rivals.find("mpich")
+        if mpich is None:
+            raise rivals.RivalError(
+                "Jobs over hosts need MPICH's launcher; run './dev rivals mpich'."
+            )
+        return made.hydra(str(mpich / "bin" / "mpiexec.hydra"), ranks, per_host, *words)
 
     def command(self, ranks: int, cores: Sequence[int], pin: bool) -> list[str]:
         """The launcher's command line up to the program; `cores` are those to bind to."""
@@ -93,8 +112,12 @@ def ours(stage: Path, arguments: Sequence[str] = ()) -> Library:
     )
 
 
-def settings_line(library: Library, shows_cma: bool) -> str:
+def settings_line(library: Library, shows_cma: bool, is_on_hosts: bool = False) -> str:
     """The settings for the reader; with those of jobs without CMA where there are such jobs."""
+    if is_on_hosts:
+        launcher = "prterun" if library.prterun is not None else "mpiexec.hydra of MPICH"
+        set_ = [f"{name}={value}" for name, value in library.on_hosts_environment.items()]
+        return f"{launcher} {' '.join([*library.on_hosts_arguments, *set_])}"
     if not shows_cma:
         return library.settings
     refused = " ".join(f"{name}={value}" for name, value in library.without_cma.items())
@@ -124,6 +147,7 @@ def mpich(path: Path) -> Library:
         unpin=("-bind-to", "none"),
         settings="defaults; pinned by -bind-to user:CORES",
         environment={"LD_LIBRARY_PATH": str(path / "lib")},
+        on_hosts_environment={"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"},
         without_cma={"MPIR_CVAR_CH4_CMA_ENABLE": "0"},
     )
 
@@ -160,6 +184,11 @@ def openmpi(path: Path) -> Library:
         unpin=("--oversubscribe", "--bind-to", "none"),
         settings="--mca pml ob1 --mca btl self,sm; pinned by --map-by pe-list=CORES:ordered",
         own_compiler=path / "bin" / "mpicc",
+        prterun=path / "bin" / "mpirun",
+        on_hosts_arguments=(
+            *("--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"),
+            *("--mca", "btl_tcp_if_include", "{subnet}"),
+        ),
         without_cma={"OMPI_MCA_smsc": "^cma"},
     )
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headway import calibration, callgrind, jobs, libraries, rivals, rounds
+from headway import calibration, callgrind, hosts, jobs, libraries, rivals, rounds
 from headway import description as descriptions
 
 # A job that is timed as a whole is repeated within its time, but not more often than this.
 WALL_SAMPLES_MAX = 5
+# What every host of a job must have received at least, so that it was the network that carried it.
+BYTES_OVER_CABLE_MIN = 100_000
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,7 @@ class Runner:
         library = measured.library
         program = measured.program or job.program or self.description.program
         called = {job.name_in_program(case): case for case in cases}
-        command = [*library.command(job.ranks, self.cores, job.pin), *prefix]
-        command += [str(measured.binaries[program]), "--budget-ms", f"{self.budget_ms:g}"]
+        command = [*prefix, str(measured.binaries[program]), "--budget-ms", f"{self.budget_ms:g}"]
         command += ["--cases", ";".join(called)]
         if job.pin:
             command += ["--cores", ",".join(map(str, self.cores))]
@@ -134,12 +135,39 @@ class Runner:
         command += self.work
         command += job.arguments if measured.arguments is None else measured.arguments
         environment = library.job_environment(job.ranks, self.cores, job.pin, job.has_cma)
-        result = jobs.run(command, {**environment, **job.environment})
+        environment |= job.environment
+        if job.hosts:
+            result = self._run_on_hosts(job, library, command, environment)
+        else:
+            launcher = library.command(job.ranks, self.cores, job.pin)
+            result = jobs.run([*launcher, *command], environment)
         result.samples = {
             name: {called.get(case, case): values for case, values in by_case.items()}
             for name, by_case in result.samples.items()
         }
         result.skipped = {called.get(case, case): why for case, why in result.skipped.items()}
+        return result
+
+    def _run_on_hosts(
+        self,
+        job: descriptions.Job,
+        library: libraries.Library,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+    ) -> jobs.JobResult:
+        """Runs a job over hosts made for it. Raises JobError where they cannot be had, or where
+        what the ranks told each other did not go over their cables."""
+        why_not = hosts.why_not()
+        if why_not:
+            raise jobs.JobError(f"no hosts: {why_not}")
+        with hosts.hosts(job.hosts) as made:
+            cores = self.cores[: job.hosts] if job.pin else ()
+            settings = library.on_hosts_environment | made.environment(cores)
+            launcher = library.command_on_hosts(made, job.ranks)
+            result = jobs.run([*launcher, *command], {**environment, **settings})
+            received = min(made.bytes_received(place) for place in range(1, made.count + 1))
+        if not job.wall and received < BYTES_OVER_CABLE_MIN:
+            raise jobs.JobError(f"a host received {received} bytes only: not over the network")
         return result
 
 

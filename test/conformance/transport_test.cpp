@@ -128,6 +128,16 @@ std::string why_not(const Link& link)
     return {};
 }
 
+/// Whether a link that has refused a frame may take it though none was taken from it meanwhile.
+template <typename Link>
+bool drains_by_itself(const Link& link)
+{
+    if constexpr (requires { link.endpoint.drains_by_itself(); }) {
+        return link.endpoint.drains_by_itself();
+    }
+    return false;
+}
+
 /// A frame that can be told from every other by its number.
 struct Sent {
     std::uint32_t number;
@@ -292,10 +302,13 @@ TYPED_TEST(TransportTest, SaysRetryWhenFullAndChangesNothing)
     std::uint32_t first = 0;
     for (const std::size_t bytes :
          {std::size_t{0}, inline_bytes_max, inline_bytes_max + 1, std::size_t{1000}, longest}) {
-        const std::uint32_t end = this->fill(bytes, first);
+        std::uint32_t end = this->fill(bytes, first);
         ASSERT_GE(end - first, 3U) << "room for " << bytes;
         for (int attempt = 0; attempt < 3; ++attempt) {
-            ASSERT_EQ(post(endpoint, {end, bytes}), TypeParam::no_room);
+            const bool may_have_room = drains_by_itself(this->link);
+            const Status status = post(endpoint, {end, bytes});
+            ASSERT_TRUE(status == TypeParam::no_room || (status == Status::done && may_have_room));
+            end += status == Status::done ? 1 : 0;
         }
         for (std::uint32_t number = first; number < end; ++number) {
             ASSERT_NO_FATAL_FAILURE(take(endpoint, {number, bytes}));

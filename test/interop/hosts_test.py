@@ -14,9 +14,11 @@ import time
 import unittest
 from pathlib import Path
 
-import hosts
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
 
-ROOT = hosts.HERE.parent.parent
+from headway import hosts  # noqa: E402
+
 WATCHDOG_S = 60
 
 
@@ -71,7 +73,7 @@ class HostsTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.between = f"{folder.name}/between"
         subprocess.run([stage() / "bin/mpicc", "-O1", "-Wall", "-Wextra", "-Werror", "-o",
-                        cls.between, hosts.HERE / "programs/between.c"], check=True)
+                        cls.between, ROOT / "test/interop/programs/between.c"], check=True)
 
     def start(self, ranks: int, per_host: int, *words: str,
               **settings: str) -> subprocess.CompletedProcess[str]:
@@ -128,6 +130,53 @@ class Jobs(HostsTest):
 
     def test_a_small_window(self) -> None:
         self.run_between(2, 1, "300000", network_window="128K", network_read_min="1T")
+
+
+class OwnMpiexec(HostsTest):
+    """mpiexec where a job is not for this machine alone."""
+
+    def hand_over(self, ranks: int, *words: str, **batch: str) -> subprocess.CompletedProcess[str]:
+        """A job of our mpiexec; `batch` is what a batch system sets."""
+        environment = plain_environment() | self.hosts.environment() | batch
+        environment["PATH"] = f"{Path(self.hydra).parent}:{environment['PATH']}"
+        return subprocess.run(
+            [stage() / "bin/mpiexec", "-launcher", "ssh", "-launcher-exec", str(hosts.LAUNCHER),
+             "-iface", self.hosts.bridge, *words, "-n", str(ranks), self.between, "20000"],
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=WATCHDOG_S, check=False)
+
+    def expect(self, done: subprocess.CompletedProcess[str], source: str,
+               places: list[int]) -> None:
+        """Ranks are on the hosts of these places, and the launcher was named."""
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"headway mpiexec: on {', '.join(self.hosts.addresses)} ({source}), started "
+                      f"by {self.hydra}\n", done.stderr)
+        where = dict(re.findall(r"^between: rank (\d+) of \d+ on (\S+)$", done.stdout,
+                                re.MULTILINE))
+        self.assertEqual([where[str(rank)] for rank in range(len(places))],
+                         [self.hosts.space(place) for place in places])
+
+    def test_hosts_by_name(self) -> None:
+        self.expect(self.hand_over(4, "--hosts", ",".join(self.hosts.addresses), "--ppn", "2"),
+                    "--hosts", [1, 1, 2, 2])
+
+    def test_hosts_of_a_batch_job(self) -> None:
+        first, second = self.hosts.addresses
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(f"{first}\n{second}\n{second}\n")
+            file.flush()
+            self.expect(self.hand_over(3, PBS_JOBID="7.here", PBS_NODEFILE=file.name),
+                        "PBS job 7.here", [1, 2, 2])
+        self.expect(self.hand_over(3, LSB_JOBID="9", LSB_MCPU_HOSTS=f"{first} 2 {second} 1"),
+                    "LSF job 9", [1, 1, 2])
+
+    def test_no_launcher_is_said_in_one_sentence(self) -> None:
+        environment = plain_environment() | {"PATH": "/nowhere"}
+        done = subprocess.run([stage() / "bin/mpiexec", "--hosts", self.hosts.addresses[0], "true"],
+                              env=environment, capture_output=True, text=True, check=False,
+                              timeout=WATCHDOG_S)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "^headway mpiexec: .* no mpiexec.hydra is on PATH; .*\n$")
 
 
 class Faults(HostsTest):

@@ -12,8 +12,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-import hosts
 import hosts_test
+from hosts_test import hosts
 
 from tools import mpi_tests
 from tools.test_case import SKIP_CODE

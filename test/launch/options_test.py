@@ -29,7 +29,10 @@ REFUSED = [
     (["--ranks", "ult", "--schedule-seed", "1", "--workers", "2"], "there is one worker"),
     (["--ranks", "ult", "--label"], "--label"),
     (["--bind-to", "socket"], "core or none, not 'socket'"),
-    (["-host", "far.away"], "'far.away' is not this machine"),
+    (["-host", "far.away", "--report-bindings"], "away (--hosts), and --report-bindings is for"),
+    (["-host", "far.away", "--ranks", "thread"], "give --hosts localhost"),
+    (["--hosts", "here:0"], "NAME or NAME:SLOTS, not 'here:0'"),
+    (["--hosts", ","], "names no host"),
     (["-configfile", "x"], "shell script"),
     (["-outfile-pattern", "x"], "--label"),
     (["--output-filename", "x"], "--label"),
@@ -86,9 +89,10 @@ class Options(fixture.LaunchTest):
         hosts.write_text("# mine\nlocalhost slots=4\n\n")
         self.assertEqual(self.run_job("-f", str(hosts), self.talker).returncode, 0)
         hosts.write_text("localhost\nfar.away slots=4\n")
-        done = self.run_job("--hostfile", str(hosts), self.talker)
+        # An option that no other launcher is handed, so that none is started.
+        done = self.run_job("--hostfile", str(hosts), "--report-bindings", self.talker)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("'far.away'", done.stderr)
+        self.assertIn("localhost, far.away (--hostfile)", done.stderr)
 
     def test_help_and_version(self) -> None:
         for words in (["--help"], ["-h"], ["-n", "2", "--help"]):

@@ -54,19 +54,7 @@ base::Result<Fabric> Fabric::open(Info info)
         made.addresses.reset(addresses);
         return code;
     });
-    calls.make("fi_cq_open", [&] {
-        fi_cq_attr attributes{};
-        attributes.format = FI_CQ_FORMAT_DATA;
-        attributes.wait_obj = FI_WAIT_FD;
-        fid_cq* completions = nullptr;
-        int code = fi_cq_open(made.domain.get(), &attributes, &completions, nullptr);
-        if (code != 0) {  // not every provider lets one sleep
-            attributes.wait_obj = FI_WAIT_NONE;
-            code = fi_cq_open(made.domain.get(), &attributes, &completions, nullptr);
-        }
-        made.completions.reset(completions);
-        return code;
-    });
+    calls.make("fi_cq_open", [&] { return made.open_completions(); });
     calls.make("fi_endpoint", [&] {
         fid_ep* endpoint = nullptr;
         const int code = fi_endpoint(made.domain.get(), &used, &endpoint, nullptr);
@@ -83,6 +71,52 @@ base::Result<Fabric> Fabric::open(Info info)
         return calls.failure();
     }
     return made;
+}
+
+int Fabric::open_completions()
+{
+    fi_cq_attr attributes{};
+    attributes.format = FI_CQ_FORMAT_DATA;
+    attributes.wait_obj = FI_WAIT_FD;
+    // This provider's fi_trywait leaves a descriptor readable for ever once something came: only
+    // fi_wait on a set clears it.
+    if (std::string_view(info->fabric_attr->prov_name) == "net") {
+        fi_wait_attr wait_attributes{};
+        wait_attributes.wait_obj = FI_WAIT_FD;
+        fid_wait* set = nullptr;
+        if (fi_wait_open(fabric.get(), &wait_attributes, &set) == 0) {
+            waits.reset(set);
+            attributes.wait_obj = FI_WAIT_SET;
+            attributes.wait_set = set;
+        }
+    }
+    fid_cq* made = nullptr;
+    int code = fi_cq_open(domain.get(), &attributes, &made, nullptr);
+    if (code != 0) {  // not every provider lets one sleep
+        waits.reset();
+        attributes.wait_obj = FI_WAIT_NONE;
+        attributes.wait_set = nullptr;
+        code = fi_cq_open(domain.get(), &attributes, &made, nullptr);
+    }
+    completions.reset(made);
+    return code;
+}
+
+int Fabric::descriptor() const noexcept
+{
+    int descriptor = -1;
+    fid* const asked = waits != nullptr ? &waits->fid : &completions->fid;
+    return fi_control(asked, FI_GETWAIT, &descriptor) == 0 ? descriptor : -1;
+}
+
+int Fabric::clear_descriptor() const noexcept
+{
+    if (waits == nullptr) {
+        fid* asked = &completions->fid;
+        return fi_trywait(fabric.get(), &asked, 1);
+    }
+    const int code = fi_wait(waits.get(), 0);
+    return code == 0 ? -FI_EAGAIN : code == -FI_ETIMEDOUT ? 0 : code;
 }
 
 base::Result<std::string> Fabric::name() const

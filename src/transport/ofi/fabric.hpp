@@ -55,6 +55,7 @@ struct Fabric {
     Owned<fid_fabric> fabric;
     Owned<fid_domain> domain;
     Owned<fid_av> addresses;
+    Owned<fid_wait> waits;  ///< of the completion queue, where it has to be a set; else null
     Owned<fid_cq> completions;
     Owned<fid_ep> endpoint;  ///< last, as it is closed first
 
@@ -66,6 +67,15 @@ struct Fabric {
     }
     /// The endpoint's own address. Failure: it has none.
     base::Result<std::string> name() const;
+    /// Readable when there may be completions, after clear_descriptor(); negative: there is none.
+    int descriptor() const noexcept;
+    /// Before each sleep on the descriptor; the caller then looks once more for completions, since
+    /// it may have been them that the descriptor told of. 0; -FI_EAGAIN: there are completions; or
+    /// a negative errno of libfabric.
+    int clear_descriptor() const noexcept;
+
+  private:
+    int open_completions();
 };
 
 /// Memory that the provider knows, where it has to; empty otherwise.

@@ -90,9 +90,7 @@ base::Outcome OfiNetwork::prepare()
         return base::Failure{name.sentence()};
     }
     address_ = std::string(fabric_.info->fabric_attr->prov_name) + ":" + hex_of(name.value());
-    if (fi_control(&fabric_.completions->fid, FI_GETWAIT, &descriptor_) != 0) {
-        descriptor_ = -1;
-    }
+    descriptor_ = fabric_.descriptor();
     if (auto opened = slots_.open(fabric_, bytes); !opened) {
         return opened;
     }
@@ -401,12 +399,12 @@ bool OfiNetwork::prepare_sleep() noexcept
     if (descriptor_ < 0) {
         return true;
     }
-    fid* waited_for = &fabric_.completions->fid;
-    const int code = fi_trywait(fabric_.fabric.get(), &waited_for, 1);
+    const int code = fabric_.clear_descriptor();
     if (code != 0 && code != -FI_EAGAIN) {
         fail(describe_failure("fi_trywait", code).sentence);
     }
-    return code == 0;
+    // What came before the descriptor was cleared will not be told again.
+    return code == 0 && !read_completions() && failure_.empty();
 }
 
 }  // namespace headway::transport::ofi

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts made of network namespaces on a bridge, for tests; gone when the test ends, come what may.
+"""Hosts made of network namespaces on a bridge, for tests and benches; gone when these end, come
+what may.
 
-`python3 hosts.py run N COMMAND...` gives a command N hosts and takes them away again; it finds
-their addresses in HOSTS.
+`python3 -m headway.hosts run N COMMAND...` gives a command N hosts and takes them away again; it
+finds their addresses in HOSTS.
 """
 
 import contextlib
@@ -12,12 +13,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-LAUNCHER = HERE / "on_host.sh"
+LAUNCHER = Path(__file__).resolve().parent / "on_host.sh"
 
 
 def _ip(*words: str) -> None:
@@ -62,8 +62,11 @@ class Hosts:
         """The end of the host's cable that is on this machine."""
         return f"{self.tag}p{place}"
 
-    def environment(self) -> dict[str, str]:
-        return {"HOSTS_OF_TEST": f"{self.tag}h"}
+    def environment(self, cores: Sequence[int] = ()) -> dict[str, str]:
+        """What a launcher needs to reach the hosts; each has the core of its place, if they are
+        given."""
+        confined = {"HOSTS_CORES": " ".join(map(str, cores))} if cores else {}
+        return {"HOSTS_OF_TEST": f"{self.tag}h", **confined}
 
     def bytes_received(self, place: int) -> int:
         """Bytes that a host has received from the bridge since it is there."""
@@ -78,6 +81,13 @@ class Hosts:
         """The command that starts a job over all hosts by an mpiexec.hydra."""
         return [mpiexec, "-launcher", "ssh", "-launcher-exec", str(LAUNCHER), "-iface", self.bridge,
                 "-hosts", ",".join(self.addresses), "-n", str(ranks), "-ppn", str(per_host), *words]
+
+    def prterun(self, mpirun: str, ranks: int, per_host: int, *words: str) -> list[str]:
+        """The same by Open MPI's mpirun."""
+        listed = ",".join(f"{address}:{per_host}" for address in self.addresses)
+        return [mpirun, "--allow-run-as-root", "--host", listed, "--prtemca", "plm_ssh_agent",
+                str(LAUNCHER), "--prtemca", "plm_ssh_no_tree_spawn", "1", "--prtemca",
+                "prte_if_include", f"{self.subnet}.0/24", "-n", str(ranks), *words]
 
     def up(self) -> None:
         _ip("link", "add", self.bridge, "type", "bridge")
