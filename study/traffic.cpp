@@ -170,6 +170,10 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::barrier_dissemination:
         case Algorithm::barrier_dissemination_ports:
             return {size * rounds, 0};
+        case Algorithm::barrier_linear:
+            return {2 * (size - 1), 0};
+        case Algorithm::allreduce_linear:
+            return {2 * (size - 1), 2 * (size - 1)};
         case Algorithm::bcast_pipelined_chain:
         case Algorithm::bcast_pipelined_tree:
         case Algorithm::reduce_pipelined_chain:
