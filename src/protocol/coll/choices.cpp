@@ -19,8 +19,13 @@ constexpr Range below(std::uint64_t end)
     return {0, end - 1};
 }
 
-// Where the long-message algorithms begin to pay: by ping-pong figures of one node.
+// Where the long-message algorithms begin to pay: by ping-pong figures of one node. Ranks that
+// share cores: measured at 4, 8 and 16 ranks on 2 cores; rank 0 of the linear allreduce keeps a
+// vector of every rank, so long ones are for few.
 constexpr Choice built_in[] = {
+    {.collective = Collective::barrier,
+     .cores = Cores::shared,
+     .algorithm = Algorithm::barrier_linear},
     {.collective = Collective::barrier, .algorithm = Algorithm::barrier_dissemination},
     {.collective = Collective::bcast,
      .algorithm = Algorithm::bcast_scatter_ring,
@@ -28,6 +33,16 @@ constexpr Choice built_in[] = {
      .bytes = from(128 * 1024)},
     {.collective = Collective::bcast, .algorithm = Algorithm::bcast_binomial},
     {.collective = Collective::reduce, .algorithm = Algorithm::reduce_binomial},
+    {.collective = Collective::allreduce,
+     .cores = Cores::shared,
+     .algorithm = Algorithm::allreduce_linear,
+     .ranks = from(3),
+     .bytes = below(4 * 1024)},
+    {.collective = Collective::allreduce,
+     .cores = Cores::shared,
+     .algorithm = Algorithm::allreduce_linear,
+     .ranks = {3, 32},
+     .bytes = {0, 256 * 1024}},
     {.collective = Collective::allreduce,
      .algorithm = Algorithm::allreduce_halving_doubling,
      .bytes = from(16 * 1024)},
@@ -38,6 +53,11 @@ constexpr Choice built_in[] = {
      .algorithm = Algorithm::allgather_bruck,
      .ranks = from(3),
      .bytes = below(4 * 1024)},
+    {.collective = Collective::allgather,
+     .cores = Cores::shared,
+     .algorithm = Algorithm::allgather_linear,
+     .ranks = from(5),
+     .bytes = {4 * 1024, 64 * 1024}},
     {.collective = Collective::allgather, .algorithm = Algorithm::allgather_ring},
     {.collective = Collective::allgather, .algorithm = Algorithm::allgather_bruck},
     {.collective = Collective::allgatherv,

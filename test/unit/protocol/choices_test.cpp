@@ -110,6 +110,26 @@ TEST(Choices, LongMessagesTakeOtherAlgorithms)
               Algorithm::reduce_scatter_binomial);
 }
 
+TEST(Choices, RanksThatShareCoresSendFewerMessages)
+{
+    const Choices choices;
+    using enum Collective;
+    const auto shared = [&](Collective collective, std::uint32_t size, std::uint64_t bytes) {
+        return chosen(choices, collective, {.size = size, .bytes = bytes, .shares_cores = true});
+    };
+    EXPECT_EQ(shared(barrier, 4, 0), Algorithm::barrier_linear);
+    EXPECT_EQ(chosen(choices, barrier, {.size = 4}), Algorithm::barrier_dissemination);
+    EXPECT_EQ(shared(allreduce, 8, 8), Algorithm::allreduce_linear);
+    EXPECT_EQ(shared(allreduce, 1000, 8), Algorithm::allreduce_linear);
+    EXPECT_EQ(shared(allreduce, 8, 256 << 10), Algorithm::allreduce_linear);
+    EXPECT_EQ(shared(allreduce, 8, 1 << 20), Algorithm::allreduce_halving_doubling);
+    EXPECT_EQ(shared(allreduce, 33, 65536), Algorithm::allreduce_halving_doubling);
+    EXPECT_EQ(shared(allreduce, 2, 8), Algorithm::allreduce_recursive_doubling);
+    EXPECT_EQ(shared(allgather, 8, 4096), Algorithm::allgather_linear);
+    EXPECT_EQ(shared(allgather, 4, 4096), Algorithm::allgather_ring);
+    EXPECT_EQ(shared(allgather, 8, 1024), Algorithm::allgather_bruck);
+}
+
 TEST(Choices, KnobsForceWhereTheAlgorithmServes)
 {
     config::Knobs knobs;
