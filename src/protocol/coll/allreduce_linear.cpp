@@ -14,21 +14,20 @@ Graph allreduce_linear(Place place)
     const Team team = Team::all(place, 0);
     Graph graph;
     const Extent input{.space = place.in_place ? Space::receive : Space::send};
-    const Reduced reduced = add_tree_reduction(graph, team, up, {.vector = input});
+    const bool lands = place.rank == 0 && !place.in_place;
+    const Reduced reduced =
+        add_tree_reduction(graph, team, up, {.vector = input}, lands ? &result : nullptr);
     if (place.rank != 0) {
         // In place, the result overwrites the contribution, which has left with the first node.
         add_tree_spread(graph, team, down, result, place.in_place ? 0 : Graph::none);
         return graph;
     }
+    add_tree_spread(graph, team, down, reduced.vector, reduced.combined);
     if (reduced.vector.space == Space::receive) {
-        return graph;  // alone, and in place
+        return graph;  // it landed, or there is nobody else
     }
     const auto arrived = graph.copy(reduced.vector, result);
     graph.order(reduced.combined, arrived);
-    for (Graph::NodeIndex node = 0; place.in_place && node < arrived; ++node) {
-        graph.order(node, arrived);
-    }
-    add_tree_spread(graph, team, down, reduced.vector, reduced.combined);
     return graph;
 }
 
