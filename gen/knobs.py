@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "config_knobs.hpp"
-GROUPS = ("messages", "progress", "memory", "diagnostics")
+GROUPS = ("messages", "collectives", "progress", "memory", "diagnostics")
 _SUFFIXES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -43,6 +43,7 @@ class Knob:
     not_built: list[str] = field(default_factory=list)
     range: list[str] = field(default_factory=list)
     unit: str = ""
+    form: str = ""
     group: str = "messages"
     late: bool = False
 
@@ -54,18 +55,22 @@ class Knob:
     def cpp_type(self) -> str:
         if self.type == "choice":
             return "".join(word.title() for word in self.name.split("_")) + "Choice"
-        return "std::string" if self.type == "path" else "std::uint64_t"
+        return "std::string" if self.is_text else "std::uint64_t"
+
+    @property
+    def is_text(self) -> bool:
+        return self.type in ("path", "text")
 
     @property
     def limits(self) -> tuple[int, int]:
         if self.type == "choice":
             return 0, len(self.choices) - 1
-        if self.type == "path":
+        if self.is_text:
             return 0, 0
         return number(self.range[0]), number(self.range[1])
 
     def validate(self) -> None:
-        if self.type not in ("choice", "count", "bytes", "path"):
+        if self.type not in ("choice", "count", "bytes", "path", "text"):
             raise BadKnob(f"knob {self.name}: there is no type '{self.type}'")
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise BadKnob(f"knob {self.name}: the name is not snake_case")
@@ -77,9 +82,12 @@ class Knob:
             if self.default not in self.choices or self.default in self.not_built:
                 raise BadKnob(f"knob {self.name}: the default is not a choice that is built")
             return
-        if self.type == "path":
+        if self.is_text:
             if self.default or self.range:
-                raise BadKnob(f"knob {self.name}: a path is empty by default and has no range")
+                raise BadKnob(f"knob {self.name}: a {self.type} is empty by default and has no "
+                              "range")
+            if (self.type == "text") != bool(self.form):
+                raise BadKnob(f"knob {self.name}: a text, and nothing else, needs a `form`")
             return
         if len(self.range) != 2:
             raise BadKnob(f"knob {self.name}: needs a range of two values")
@@ -122,7 +130,7 @@ def _enumeration(knob: Knob) -> str:
 def _field(knob: Knob) -> str:
     if knob.type == "choice":
         value = f"{knob.cpp_type}::{enumerator(knob.default)}"
-    elif knob.type == "path":
+    elif knob.is_text:
         return f"    /// {knob.about}\n    {knob.cpp_type} {knob.name};\n"
     else:
         value = str(number(knob.default))
@@ -139,9 +147,9 @@ def _row(knob: Knob) -> str:
     missing = "|".join(knob.not_built)
     facts = (f'     "{knob.about}",\n     KnobGroup::{knob.group}, '
              f'{"true" if knob.late else "false"}')
-    if knob.type == "path":
+    if knob.is_text:
         return (
-            f'    {{"{knob.name}", KnobType::path, 0U, 0U, "", "", nullptr,\n'
+            f'    {{"{knob.name}", KnobType::text, 0U, 0U, "", "", nullptr,\n'
             f"     [](Knobs& knobs, std::string_view value) {{ knobs.{knob.name} = value; }},\n"
             f"     nullptr,\n"
             f"     [](const Knobs& knobs) {{ return std::string_view(knobs.{knob.name}); }},\n"
@@ -173,7 +181,7 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
         f"struct Knobs {{\n{''.join(_field(knob) for knob in knobs)}}};\n\n"
         "// The largest value of each number.\n"
         f"{''.join(_maximum(knob) for knob in knobs if knob.range)}\n"
-        "enum class KnobType : std::uint8_t { choice, count, bytes, path };\n"
+        "enum class KnobType : std::uint8_t { choice, count, bytes, text };\n"
         f"enum class KnobGroup : std::uint8_t {{ {', '.join(GROUPS)} }};\n\n"
         "/// What load_knobs knows of a knob. Choices are separated by '|'; the stored value of a\n"
         "/// choice is its index.\n"
@@ -197,8 +205,8 @@ def _values(knob: Knob) -> str:
     if knob.type == "choice":
         later = [f"{choice} (not built yet)" for choice in knob.not_built]
         return ", ".join([c for c in knob.choices if c not in knob.not_built] + later)
-    if knob.type == "path":
-        return "name of a file"
+    if knob.is_text:
+        return knob.form or "name of a file"
     return f"{knob.range[0]} to {knob.range[1]} {knob.unit or knob.type}"
 
 

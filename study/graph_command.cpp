@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/coll/select.hpp"
+#include "protocol/coll/choices.hpp"
 #include "protocol/coll/topology.hpp"
 #include "study/graph_order.hpp"
 #include "study/option_words.hpp"
@@ -48,7 +48,7 @@ const coll::Row* choose_row(std::string_view collective, std::string_view algori
             continue;
         }
         if (algorithm.empty()) {
-            return &coll::row_of(coll::choose(row.collective, shape));
+            return &coll::row_of(coll::Choices().find(row.collective, shape).algorithm);
         }
         if (row.name == algorithm) {
             return &row;
@@ -85,7 +85,7 @@ std::optional<std::string> read_task(OptionWords& words, Task& task)
                                           "' is no option; one collective is drawn at a time";
     }
     const std::string_view collective = words.rest().front();
-    task.row = choose_row(collective, algorithm, {task.size, bytes, true});
+    task.row = choose_row(collective, algorithm, {.size = task.size, .bytes = bytes});
     if (task.row == nullptr) {
         return "there is no algorithm" +
                (algorithm.empty() ? "" : " '" + std::string(algorithm) + "'") + " of '" +

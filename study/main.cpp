@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/choices_command.hpp"
 #include "study/graph_command.hpp"
 #include "study/sim_command.hpp"
 #include "study/verify_command.hpp"
@@ -21,8 +22,12 @@ int main(int argc, char** argv)
     if (!words.empty() && words.front() == "graph") {
         return headway::study::run_graph(rest);
     }
+    if (!words.empty() && words.front() == "choices") {
+        return headway::study::run_choices(rest);
+    }
     std::fprintf(stderr,
-                 "headway: usage: headway-study verify [--through P] [NAME ...]\n"
+                 "headway: usage: headway-study choices\n"
+                 "                headway-study verify [--through P] [NAME ...]\n"
                  "                headway-study sim COLLECTIVE [--nodes N] [--ppn P] ...\n"
                  "                headway-study graph COLLECTIVE [--ranks P] ...\n");
     return 2;

@@ -160,7 +160,6 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
 {
     const Count size = call.place.size;
     const Count pairs = size * (size - 1);
-    const Count pieces = call.tuning.segments;
     const Count rounds = round_messages(size, call.tuning.ports);
     const Count forwarded = call.root != 0 ? 1 : 0;
     if (row.reads.topology) {
@@ -170,11 +169,14 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::barrier_dissemination:
         case Algorithm::barrier_dissemination_ports:
             return {size * rounds, 0};
+        case Algorithm::barrier_linear:
+        case Algorithm::allreduce_linear:
+            return {2 * (size - 1), row.algorithm == Algorithm::barrier_linear ? 0 : 2 * size - 2};
         case Algorithm::bcast_pipelined_chain:
         case Algorithm::bcast_pipelined_tree:
         case Algorithm::reduce_pipelined_chain:
         case Algorithm::reduce_pipelined_tree:
-            return {pieces * (size - 1), pieces * (size - 1)};
+            return {call.tuning.segments * (size - 1), call.tuning.segments * (size - 1)};
         case Algorithm::bcast_scatter_ring:
             return {size - 1 + pairs - subtree_blocks(size), pairs};
         case Algorithm::reduce_flat:
@@ -195,12 +197,11 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::scatter_knomial:
             return {size - 1, digits_below(size, call.tuning.radix)};
         case Algorithm::allgather_bruck:
+        case Algorithm::allgatherv_bruck:
         case Algorithm::allgather_bruck_ports:
         case Algorithm::allgather_recursive_doubling:
         case Algorithm::allgather_exchange:
             return {size * rounds, pairs};
-        case Algorithm::allgatherv_bruck:
-            return {size * round_messages(size, 1), pairs};
         case Algorithm::allgather_neighbor_exchange:
             return {size * size / 2, pairs};
         case Algorithm::alltoall_bruck:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says what this installation is and what is set: version, build, machine, ways of messages, and
-every setting with its value here (as MPI programs started from this shell would have it)."""
+every setting with its value here (as MPI programs started from this shell would have it), and which
+algorithms collective calls take."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from headway import study
 
 TEXT_BYTES = 1024
 VALUE_BYTES = 4096
@@ -149,4 +152,9 @@ def main(options: argparse.Namespace) -> int:
         if options.explain:
             print(f"      {each.about}")
     print("(* is set in the environment; docs/knobs.md and --explain say more)")
-    return 0
+    answer = study.ask(["choices"])
+    if answer.code == 0:
+        print("algorithms of collective calls, the first line that serves a call (the form of "
+              "HEADWAY_TUNING)")
+        print(answer.text, end="")
+    return answer.code

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gather, scatter and allgather with blocks of one size and of many (MPI-5.0 sections 6.5 to 6.7).
+#include <type_traits>
+
 #include "abi/collective_calls.hpp"
 #include "abi_calls.hpp"
 
@@ -27,6 +29,7 @@ int gather(Call& call, const UniformSide& own, const All& all, int root, Communi
            Completion completion)
 {
     CollectiveCall collective = rooted(Collective::gather, root, own, comm);
+    collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool gives = has_own_part(root) && !collective.in_place;
     const bool counted =
         (!gives || set_send(call, collective, own, 1)) &&
@@ -39,6 +42,7 @@ int scatter(Call& call, const All& all, const UniformSide& own, int root, Commun
             Completion completion)
 {
     CollectiveCall collective = rooted(Collective::scatter, root, own, comm);
+    collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool takes = has_own_part(root) && !collective.in_place;
     const bool counted =
         (!takes || set_receive(call, collective, own, 1)) &&

@@ -20,7 +20,7 @@ using object::ControlHandle;
 
 constexpr std::span<const KnobRow> rows = config::knob_table;
 /// Characters of a variable that is a path, with the zero at the end.
-constexpr int path_bytes = 4096;
+constexpr int text_bytes = 4096;
 
 const KnobRow* row_of(MPI_T_enum enumeration)
 {
@@ -38,7 +38,7 @@ MPI_Datatype type_of(const KnobRow& row)
     switch (row.type) {
         case KnobType::choice:
             return MPI_INT;
-        case KnobType::path:
+        case KnobType::text:
             return MPI_CHAR;
         default:
             return MPI_UINT64_T;
@@ -66,9 +66,9 @@ int verbosity_of(const KnobRow& row)
 
 void read_value(const KnobRow& row, const config::Knobs& knobs, void* buf)
 {
-    if (row.type == KnobType::path) {
+    if (row.type == KnobType::text) {
         const std::string_view text = row.load_text(knobs);
-        const std::size_t length = std::min<std::size_t>(text.size(), path_bytes - 1);
+        const std::size_t length = std::min<std::size_t>(text.size(), text_bytes - 1);
         std::memcpy(buf, text.data(), length);
         static_cast<char*>(buf)[length] = '\0';
         return;
@@ -85,9 +85,9 @@ void read_value(const KnobRow& row, const config::Knobs& knobs, void* buf)
 /// Before any process has read the settings.
 int write_early(object::ToolPart& tools, const KnobRow& row, const void* buf)
 {
-    if (row.type == KnobType::path) {
+    if (row.type == KnobType::text) {
         const auto* const text = static_cast<const char*>(buf);
-        tools.texts_set[&row].assign(text, ::strnlen(text, path_bytes - 1));
+        tools.texts_set[&row].assign(text, ::strnlen(text, text_bytes - 1));
         return MPI_SUCCESS;
     }
     std::uint64_t value = 0;
@@ -239,7 +239,7 @@ int T_cvar_handle_alloc(int cvar_index, void* /*obj_handle*/, MPI_T_cvar_handle*
     auto& controls = access.tools().controls;
     controls.push_back(std::make_unique<ControlHandle>(ControlHandle{&row}));
     *handle = reinterpret_cast<MPI_T_cvar_handle>(controls.back().get());
-    put(row.type == KnobType::path ? path_bytes : 1, count);
+    put(row.type == KnobType::text ? text_bytes : 1, count);
     return MPI_SUCCESS;
 }
 

@@ -108,7 +108,7 @@ base::Outcome store_text(Knobs& knobs, const KnobRow& row, std::string_view text
         return base::Failure{variable_of(row.name) + " is '" + std::string(text) +
                              "', which is not built yet in this version; unset it"};
     }
-    if (row.type == KnobType::path) {
+    if (row.type == KnobType::text) {
         row.store_text(knobs, text);
         return base::Done{};
     }

@@ -6,6 +6,7 @@
 
 #include "engine/wait.hpp"
 #include "object/persistent.hpp"
+#include "object/process.hpp"
 
 namespace headway::object {
 
@@ -14,14 +15,29 @@ namespace {
 using protocol::coll::Algorithm;
 using protocol::coll::Collective;
 
-/// A graph depends on these; everything else is patched in when it starts.
-std::uint64_t graph_key(Algorithm algorithm, std::uint32_t root, bool in_place)
+/// What a graph is made by, besides its rank and root.
+struct Chosen {
+    Algorithm algorithm = Algorithm::barrier_dissemination;
+    protocol::coll::Tuning tuning;
+    std::uint32_t number = 0;  ///< of both
+};
+
+/// Those that no table chooses are numbered behind the lines of the table.
+Chosen without_choice(Algorithm algorithm)
 {
-    return std::uint64_t{root} << 16 | static_cast<std::uint64_t>(algorithm) << 1 |
-           (in_place ? 1U : 0U);
+    return {.algorithm = algorithm,
+            .tuning = {},
+            .number = static_cast<std::uint32_t>(protocol::coll::Choices::lines_max) +
+                      static_cast<std::uint32_t>(algorithm)};
 }
 
-engine::Graph build_graph(const Communicator& communicator, Algorithm algorithm,
+/// A graph depends on these; everything else is patched in when it starts.
+std::uint64_t graph_key(const Chosen& chosen, std::uint32_t root, bool in_place)
+{
+    return std::uint64_t{root} << 16 | std::uint64_t{chosen.number} << 1 | (in_place ? 1U : 0U);
+}
+
+engine::Graph build_graph(const Communicator& communicator, const Chosen& chosen,
                           const CollectiveCall& call)
 {
     if (is_of_neighbors(call.collective)) {
@@ -37,19 +53,20 @@ engine::Graph build_graph(const Communicator& communicator, Algorithm algorithm,
                                              ? static_cast<std::uint32_t>(communicator.size())
                                              : communicator.scope().size;
         const protocol::coll::TwoSides sides{scope.rank, scope.size, first_size};
-        return protocol::coll::build_between_groups(algorithm, sides, call.root);
+        return protocol::coll::build_between_groups(chosen.algorithm, sides, call.root);
     }
-    return protocol::coll::build(algorithm, {scope.rank, scope.size, call.in_place}, call.root);
+    return protocol::coll::build(chosen.algorithm, chosen.tuning,
+                                 {scope.rank, scope.size, call.in_place}, call.root);
 }
 
-engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Algorithm algorithm,
+engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, const Chosen& chosen,
                                      const CollectiveCall& call)
 {
-    const std::uint64_t key = graph_key(algorithm, call.root, call.in_place);
+    const std::uint64_t key = graph_key(chosen, call.root, call.in_place);
     if (engine::GraphTemplate* known = communicator.find_graph(key); known != nullptr) {
         return known;
     }
-    const engine::Graph graph = build_graph(communicator, algorithm, call);
+    const engine::Graph graph = build_graph(communicator, chosen, call);
     engine::GraphTemplate* stored = engine::store_graph(rank.driver().allocator(), graph);
     if (stored != nullptr) {
         communicator.remember_graph(key, stored);
@@ -57,39 +74,73 @@ engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, Alg
     return stored;
 }
 
+std::uint64_t mean_elements(const std::vector<engine::BlockRange>& blocks)
+{
+    std::uint64_t total = 0;
+    for (const engine::BlockRange& block : blocks) {
+        total += block.count;
+    }
+    return total / blocks.size();
+}
+
 /// What the choice of an algorithm knows of the size; equal on all ranks.
 std::uint64_t shape_bytes(const CollectiveCall& call)
 {
-    if (call.collective != Collective::allgatherv) {
-        return call.count * call.element_bytes;
+    if (call.collective == Collective::alltoallv || call.is_listed) {
+        return 0;
     }
-    std::uint64_t total = 0;
-    for (const engine::BlockRange& block : call.receive_blocks) {
-        total += block.count;
+    if (call.collective == Collective::allgatherv) {
+        return mean_elements(call.receive_blocks) * call.element_bytes;
     }
-    return total * call.element_bytes / call.receive_blocks.size();
+    const bool lists_result =
+        call.collective == Collective::reduce_scatter && !call.send_blocks.empty();
+    return (lists_result ? mean_elements(call.send_blocks) : call.count) * call.element_bytes;
 }
 
-Algorithm choose_algorithm(std::uint32_t size, const CollectiveCall& call)
+bool lists_blocks(const CollectiveCall& call)
+{
+    return call.is_listed || call.collective == Collective::allgatherv ||
+           call.collective == Collective::alltoallv ||
+           (call.collective == Collective::reduce_scatter && !call.send_blocks.empty());
+}
+
+Chosen choose(Rank& rank, const engine::Scope& scope, const CollectiveCall& call)
 {
     if (call.is_between_groups) {
-        return protocol::coll::choose_between_groups(call.collective);
+        return without_choice(protocol::coll::choose_between_groups(call.collective));
     }
-    return protocol::coll::choose(call.collective, {size, shape_bytes(call), call.is_commutative});
+    if (is_of_neighbors(call.collective)) {
+        return without_choice(call.collective == Collective::neighbor_allgather
+                                  ? Algorithm::neighbor_allgather
+                                  : Algorithm::neighbor_alltoall);
+    }
+    const engine::Node& node = rank.process().node();
+    const protocol::coll::Choice& choice = rank.process().choices().find(
+        call.collective,
+        {.size = scope.size,
+         .bytes = shape_bytes(call),
+         .is_commutative = call.is_commutative,
+         .is_listed = lists_blocks(call),
+         .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count});
+    return {choice.algorithm, choice.tuning, choice.graph_number};
 }
 
 /// The listed blocks of scratch, as the algorithm's builder wants them.
 std::vector<engine::BlockRange> scratch_blocks(Algorithm algorithm, std::uint32_t rank,
                                                const CollectiveCall& call)
 {
+    using protocol::coll::Listing;
     if (!call.send_blocks.empty() && call.collective == Collective::reduce_scatter) {
         return call.send_blocks;
     }
-    if (algorithm != Algorithm::allgatherv_bruck &&
-        !(algorithm == Algorithm::alltoall_pairwise && call.in_place)) {
+    if (call.is_between_groups || is_of_neighbors(call.collective) || !lists_blocks(call)) {
         return {};
     }
-    const std::size_t first = algorithm == Algorithm::allgatherv_bruck ? rank : 0;
+    const Listing listing = protocol::coll::row_of(algorithm).listing;
+    if (listing != Listing::rotated && !(listing == Listing::as_receive && call.in_place)) {
+        return {};
+    }
+    const std::size_t first = listing == Listing::rotated ? rank : 0;
     const std::size_t size = call.receive_blocks.size();
     std::vector<engine::BlockRange> blocks(size);
     std::int64_t offset = 0;
@@ -145,10 +196,10 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
                  std::optional<std::uint32_t> sequence)
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const Algorithm algorithm = choose_algorithm(scope.size, call);
+    const Chosen chosen = choose(rank, scope, call);
     Prepared made;
-    made.stored = find_or_build(rank, communicator, algorithm, call);
-    made.scratch = scratch_blocks(algorithm, scope.rank, call);
+    made.stored = find_or_build(rank, communicator, chosen, call);
+    made.scratch = scratch_blocks(chosen.algorithm, scope.rank, call);
     made.arguments = {.send = call.send,
                       .receive = call.receive,
                       .count = call.count,

@@ -26,6 +26,8 @@ struct CollectiveCall {
     /// Of an inter-communicator as MPI has it: between its groups. Else all members of both take
     /// part alike, which is what the library's own calls want.
     bool is_between_groups = false;
+    /// A v-form of gather or scatter, also on ranks that list no blocks.
+    bool is_listed = false;
     /// v-forms: a block for each rank, in elements; empty where the blocks of a side are uniform.
     std::vector<engine::BlockRange> send_blocks;
     std::vector<engine::BlockRange> receive_blocks;

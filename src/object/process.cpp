@@ -17,6 +17,7 @@
 #include "platform/futex.hpp"
 #include "platform/peer_copy.hpp"
 #include "platform/process_barrier.hpp"
+#include "protocol/coll/choice_words.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::object {
@@ -27,6 +28,10 @@ namespace {
 constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
 constexpr unsigned call_order_root = 1;
+constexpr unsigned choices_root = 2;
+
+// In the launcher's dictionary, where there are several nodes.
+constexpr std::string_view choices_key = "headway-choices";
 /// Of the ranks of a process, the low half of `starts_` counts those that have started, the high
 /// half those that never will.
 constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
@@ -157,6 +162,9 @@ base::Outcome Process::join_node()
         }
     }
     if (network_ != nullptr) {
+        if (auto compared = compare_choices(); !compared) {
+            return compared;
+        }
         if (auto joined = network_->join(); !joined) {
             return joined;
         }
@@ -242,6 +250,39 @@ base::Result<std::string> Process::hand_out(const memory::NodeHeap& heap)
     return heap.path();
 }
 
+/// The table of algorithms is that of the node's first process; between nodes it is compared.
+base::Outcome Process::describe_choices(memory::NodeHeap& heap)
+{
+    const auto choices = protocol::coll::read_choices(knobs_);
+    if (!choices) {
+        return base::Failure{choices.sentence()};
+    }
+    auto* const shared = heap.for_rank(0).make<protocol::coll::Choices>(choices.value());
+    if (shared == nullptr) {
+        return base::Failure{
+            "the node heap is too small for the table of algorithms; raise HEADWAY_HEAP_SIZE, or "
+            "the size of /dev/shm"};
+    }
+    heap.set_root(choices_root, shared);
+    return placement_.node_count > 1 && placement_.place == 0
+               ? boot_->put(choices_key, std::to_string(shared->digest()))
+               : base::Outcome(base::Done{});
+}
+
+base::Outcome Process::compare_choices()
+{
+    const auto first = boot_->get(choices_key);
+    if (!first) {
+        return base::Failure{first.sentence()};
+    }
+    if (first.value() != std::to_string(choices_->digest())) {
+        return base::Failure{
+            "HEADWAY_TUNING or HEADWAY_COLL_... choose other algorithms on this node than for rank "
+            "0; set them alike on all nodes, and keep copies of the tuning file alike"};
+    }
+    return base::Done{};
+}
+
 /// Fills in what all processes of the node must agree on.
 base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeHeap& heap)
 {
@@ -257,6 +298,9 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     directory.is_traced = prepare_trace(knobs_);
     directory.is_observed = directory.is_traced || knobs_.stats != 0;
     heap.set_root(directory_root, &directory);
+    if (auto described = describe_choices(heap); !described) {
+        return described;
+    }
     if (knobs_.check == config::CheckChoice::collectives) {
         auto* const order = heap.for_rank(0).make<CallOrder>();
         if (order == nullptr) {
@@ -356,6 +400,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
             "the node heap belongs to a job of another size; end left-over jobs "
             "and start again"};
     }
+    choices_ = static_cast<const protocol::coll::Choices*>(heap->root(choices_root));
     call_order_ = static_cast<CallOrder*>(heap->root(call_order_root));
     if (call_order_ == nullptr && knobs_.check == config::CheckChoice::collectives) {
         return base::Failure{

@@ -16,6 +16,7 @@
 #include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
 #include "platform/process.hpp"
+#include "protocol/coll/choices.hpp"
 
 namespace headway::object {
 
@@ -48,6 +49,9 @@ class Process {
     engine::Node& node() noexcept { return *node_; }
     HandleTable& handles() noexcept { return *process_handles(); }
     const config::Knobs& knobs() const noexcept { return knobs_; }
+
+    /// Which algorithms serve collective calls. Requires is_joined().
+    const protocol::coll::Choices& choices() const noexcept { return *choices_; }
 
     /// Null: nobody compares collective calls.
     CallOrder* call_order() const noexcept { return call_order_; }
@@ -94,6 +98,8 @@ class Process {
     base::Outcome open_network();
     base::Outcome describe_node(engine::Directory& directory, memory::NodeHeap& heap);
     std::string heap_key() const;
+    base::Outcome describe_choices(memory::NodeHeap& heap);
+    base::Outcome compare_choices();
     base::Outcome create_heap();
     base::Result<std::unique_ptr<memory::NodeHeap>> make_heap();
     /// How the other processes get at the heap: a word of the launcher's dictionary.
@@ -110,6 +116,7 @@ class Process {
     boot::Placement placement_;
     std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
+    const protocol::coll::Choices* choices_ = nullptr;
     CallOrder* call_order_ = nullptr;
     std::unique_ptr<HostedScheduler> scheduler_;
     /// Ranks that called MPI_Init, and in the upper half those that ended without: one word, so

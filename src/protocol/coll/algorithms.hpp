@@ -61,6 +61,8 @@ struct Tuning {
     std::uint32_t ports = 1;     ///< partners of one round
     std::uint32_t window = 4;    ///< blocks that a rank sends at once
     std::uint32_t segments = 8;  ///< pieces that the vector is cut into
+
+    friend constexpr bool operator==(const Tuning&, const Tuning&) = default;
 };
 
 /// One call as the builder of a rank sees it. All but the place is equal on all ranks.
@@ -76,6 +78,10 @@ struct Call {
 /// Dissemination: ceil(log size / log (ports + 1)) rounds of empty messages.
 /// Formula: N R(N, ports) messages, no blocks.
 Graph barrier_dissemination(Place place, std::uint32_t ports);
+
+/// Everyone tells rank 0, which then tells everyone. For ranks that share cores.
+/// Formula: 2 (N - 1) messages, no blocks.
+Graph barrier_linear(Place place);
 
 /// Two levels: everyone tells its node's lead, leads disseminate, leads release their nodes.
 /// Formula: 2 (N - M) + M R(M, ports) messages, no blocks.
@@ -125,6 +131,11 @@ Graph reduce_two_level(const Call& call);
 /// Recursive doubling; surplus ranks fold into a neighbour first. Keeps rank order.
 /// Formula: C log2 C + 2 S messages, as many blocks.
 Graph allreduce_recursive_doubling(Place place);
+
+/// Everyone sends to rank 0, which combines in rank order and sends the result to everyone. Keeps
+/// rank order. For ranks that share cores.
+/// Formula: 2 (N - 1) messages, as many blocks.
+Graph allreduce_linear(Place place);
 
 /// Recursive halving of the vector, then recursive doubling allgather (Rabenseifner); surplus
 /// ranks fold into a neighbour first. For long vectors and operators that commute.

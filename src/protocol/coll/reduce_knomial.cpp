@@ -14,9 +14,11 @@ Graph reduce_knomial(const Call& call)
     const Place place = call.place;
     // The root of the operation may have its contribution in place of the result.
     const Extent input{.space = place.in_place ? Space::receive : Space::send};
-    const Reduced reduced = add_tree_reduction(graph, Team::all(place, 0),
-                                               {.radix = call.tuning.radix}, {.vector = input});
     const Extent result{.space = Space::receive};
+    const bool lands = place.rank == 0 && call.root == 0 && !place.in_place;
+    const Reduced reduced =
+        add_tree_reduction(graph, Team::all(place, 0), {.radix = call.tuning.radix},
+                           {.vector = input}, lands ? &result : nullptr);
     if (place.rank == 0 && call.root != 0) {
         graph.order(reduced.combined, graph.send(call.root, forward_slot, reduced.vector));
     } else if (place.rank == 0 && reduced.vector.space != Space::receive) {

@@ -3,64 +3,6 @@
 
 namespace headway::protocol::coll {
 
-namespace {
-
-// Where the long-message algorithms begin to pay. First values, by ping-pong figures of one node;
-// a fitted cost model replaces them.
-constexpr std::uint64_t bcast_long_bytes = 128 * 1024;
-constexpr std::uint64_t allreduce_long_bytes = 16 * 1024;
-constexpr std::uint64_t allgather_long_bytes = 4 * 1024;
-constexpr std::uint64_t alltoall_long_bytes = 256;
-constexpr std::uint32_t alltoall_bruck_ranks = 8;
-
-}  // namespace
-
-Algorithm choose(Collective collective, const Shape& shape) noexcept
-{
-    switch (collective) {
-        case Collective::barrier:
-            return Algorithm::barrier_dissemination;
-        case Collective::bcast:
-            return shape.bytes >= bcast_long_bytes && shape.size > 2 ? Algorithm::bcast_scatter_ring
-                                                                     : Algorithm::bcast_binomial;
-        case Collective::reduce:
-            return Algorithm::reduce_binomial;
-        case Collective::allreduce:
-            return shape.bytes >= allreduce_long_bytes && shape.is_commutative
-                       ? Algorithm::allreduce_halving_doubling
-                       : Algorithm::allreduce_recursive_doubling;
-        case Collective::gather:
-            return Algorithm::gather_flat;
-        case Collective::scatter:
-            return Algorithm::scatter_flat;
-        case Collective::allgather:
-            return shape.bytes < allgather_long_bytes && shape.size > 2 ? Algorithm::allgather_bruck
-                                                                        : Algorithm::allgather_ring;
-        case Collective::allgatherv:
-            return shape.bytes < allgather_long_bytes && shape.size > 2
-                       ? Algorithm::allgatherv_bruck
-                       : Algorithm::allgather_ring;
-        case Collective::alltoall:
-            return shape.bytes < alltoall_long_bytes && shape.size >= alltoall_bruck_ranks
-                       ? Algorithm::alltoall_bruck
-                       : Algorithm::alltoall_pairwise;
-        case Collective::alltoallv:
-            return Algorithm::alltoall_pairwise;
-        case Collective::scan:
-            return Algorithm::scan_doubling;
-        case Collective::exscan:
-            return Algorithm::exscan_doubling;
-        case Collective::neighbor_allgather:
-            return Algorithm::neighbor_allgather;
-        case Collective::neighbor_alltoall:
-            return Algorithm::neighbor_alltoall;
-        case Collective::reduce_scatter:
-            break;
-    }
-    return shape.is_commutative ? Algorithm::reduce_scatter_halving
-                                : Algorithm::reduce_scatter_binomial;
-}
-
 Algorithm choose_between_groups(Collective collective) noexcept
 {
     switch (collective) {
@@ -112,10 +54,14 @@ Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint
     }
 }
 
+Graph build(Algorithm algorithm, const Tuning& tuning, Place place, std::uint32_t root)
+{
+    return row_of(algorithm).build({.place = place, .root = root, .tuning = tuning});
+}
+
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)
 {
-    const Row& row = row_of(algorithm);
-    return row.build({.place = place, .root = root, .tuning = row.tuning});
+    return build(algorithm, row_of(algorithm).tuning, place, root);
 }
 
 }  // namespace headway::protocol::coll

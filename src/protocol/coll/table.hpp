@@ -46,6 +46,7 @@ constexpr bool is_rooted(Collective collective) noexcept
 enum class Algorithm : std::uint8_t {
     barrier_dissemination,
     barrier_dissemination_ports,
+    barrier_linear,
     barrier_two_level,
     bcast_flat,
     bcast_binomial,
@@ -61,6 +62,7 @@ enum class Algorithm : std::uint8_t {
     reduce_pipelined_tree,
     reduce_halving_gather,
     reduce_two_level,
+    allreduce_linear,
     allreduce_recursive_doubling,
     allreduce_halving_doubling,
     allreduce_ring,

@@ -124,14 +124,19 @@ Graph::NodeIndex add_tree_spread(Graph& graph, const Team& team, TreeWay way, Ex
 // Combining a member's own vector with its children in ascending order gives the order of indices:
 // acc = acc (op) child. A reduce node computes target = source (op) target, so each combination
 // leaves its result in the child's scratch vector, which becomes the new accumulator.
-Reduced add_tree_reduction(Graph& graph, const Team& team, TreeWay way, Reduced input)
+Reduced add_tree_reduction(Graph& graph, const Team& team, TreeWay way, Reduced input,
+                           const Extent* landing)
 {
     const TreePlace place(team, way.radix);
     const std::uint32_t blocks = input.vector.block_count;
     Reduced reduced = input;
+    std::uint32_t children = 0;
+    place.for_each_child([&](std::uint32_t, std::uint32_t) { ++children; });
     place.for_each_child([&](std::uint32_t child, std::uint32_t) {
-        const Extent theirs{Space::scratch, graph.scratch_blocks, blocks};
-        graph.scratch_blocks += blocks;
+        const bool lands = --children == 0 && landing != nullptr;
+        const Extent theirs =
+            lands ? *landing : Extent{Space::scratch, graph.scratch_blocks, blocks};
+        graph.scratch_blocks += lands ? 0 : blocks;
         const auto received = graph.receive(team.rank_at(child), way.slot, theirs);
         const auto combined = graph.reduce(reduced.vector, theirs);
         graph.order(received, combined);
@@ -174,9 +179,9 @@ std::vector<Graph::NodeIndex> add_dissemination(Graph& graph, const Team& team, 
 namespace {
 
 /// Receives the peer's partial result and combines it with ours in the order of indices; with
-/// `exchange`, sends ours too.
+/// `exchange`, sends ours too. The result stands in `landing`, or in scratch.
 void combine_with(Graph& graph, const Team& team, std::uint32_t peer, std::uint16_t slot,
-                  bool exchange, Reduced& ours)
+                  bool exchange, Reduced& ours, const Extent* landing)
 {
     const std::uint32_t blocks = ours.vector.block_count;
     const auto take_scratch = [&] {
@@ -186,9 +191,10 @@ void combine_with(Graph& graph, const Team& team, std::uint32_t peer, std::uint1
     if (exchange) {
         graph.order(ours.combined, graph.send(team.rank_at(peer), slot, ours.vector));
     }
-    const Extent incoming = take_scratch();
+    const bool is_ours_first = peer > team.index();
+    const Extent incoming = is_ours_first && landing != nullptr ? *landing : take_scratch();
     const auto received = graph.receive(team.rank_at(peer), slot, incoming);
-    if (peer > team.index()) {
+    if (is_ours_first) {
         // ours (op) theirs, into their vector.
         const auto reduced = graph.reduce(ours.vector, incoming);
         graph.order(received, reduced);
@@ -198,7 +204,7 @@ void combine_with(Graph& graph, const Team& team, std::uint32_t peer, std::uint1
     }
     // theirs (op) ours must not overwrite the user's input, nor bytes that still leave: it goes
     // through a copy of ours.
-    const Extent own = take_scratch();
+    const Extent own = landing != nullptr ? *landing : take_scratch();
     const auto copied = graph.copy(ours.vector, own);
     graph.order(ours.combined, copied);
     const auto reduced = graph.reduce(incoming, own);
@@ -228,11 +234,13 @@ Reduced add_doubling_reduction(Graph& graph, const Team& team, std::uint16_t fir
         return {landing, arrived};
     }
     if (cores.is_double(index)) {
-        combine_with(graph, team, index - 1, slot(fold_slot), false, reduced);
+        combine_with(graph, team, index - 1, slot(fold_slot), false, reduced, nullptr);
     }
     std::uint16_t number = first_core_slot;
     for (std::uint32_t distance = 1; distance < cores.count(); distance *= 2) {
-        combine_with(graph, team, cores.partner_of(index, distance), slot(number++), true, reduced);
+        const bool lands = input.vector.space == Space::send && distance == cores.count() / 2;
+        combine_with(graph, team, cores.partner_of(index, distance), slot(number++), true, reduced,
+                     lands ? &landing : nullptr);
     }
     if (cores.is_double(index)) {
         graph.order(reduced.combined,

@@ -127,8 +127,10 @@ struct Reduced {
 
 /// Adds: combine what the children have with `input`, in the order of indices; unless this is
 /// index 0, send the result to the parent. Takes vectors of as many blocks as `input` has from the
-/// end of scratch.
-Reduced add_tree_reduction(Graph& graph, const Team& team, TreeWay way, Reduced input);
+/// end of scratch. With `landing`, which must hold nothing yet, the result ends there if there is
+/// a child.
+Reduced add_tree_reduction(Graph& graph, const Team& team, TreeWay way, Reduced input,
+                           const engine::Extent* landing = nullptr);
 
 /// Adds rounds of empty messages to as many members as there are ports, each round farther, until
 /// everyone has heard of everyone. The first one waits for `ready`. Slots count from `first_slot`,
@@ -139,7 +141,8 @@ std::vector<Graph::NodeIndex> add_dissemination(Graph& graph, const Team& team, 
 
 /// Adds recursive doubling of `input` over the team, surplus members folding into a neighbour
 /// first; combines in the order of indices. Slots count from `first_slot`, at most 34; scratch as
-/// above. A member whose neighbour works for it gets the result into `landing`.
+/// above. A member whose neighbour works for it gets the result into `landing`; others end there
+/// too if their input is the send space, so that nothing stands in `landing` before.
 Reduced add_doubling_reduction(Graph& graph, const Team& team, std::uint16_t first_slot,
                                Reduced input, engine::Extent landing);
 

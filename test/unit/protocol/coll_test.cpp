@@ -346,23 +346,5 @@ TEST(CollBarrier, NobodyLeavesBeforeTheLastEnters)
     }
 }
 
-TEST(CollSelect, EveryChoiceFitsItsCollective)
-{
-    for (const std::uint32_t size : {1U, 2U, 3U, 8U}) {
-        for (const std::uint64_t bytes : {0U, 1U, 4096U, 1U << 20}) {
-            for (const bool commutes : {false, true}) {
-                const Shape shape{size, bytes, commutes};
-                for (const Subject& subject : subjects) {
-                    const Algorithm chosen = choose(subject.collective, shape);
-                    const auto* found = std::ranges::find(subjects, chosen, &Subject::algorithm);
-                    ASSERT_NE(found, std::end(subjects));
-                    EXPECT_EQ(found->collective, subject.collective);
-                    EXPECT_TRUE(found->keeps_order || commutes) << found->name;
-                }
-            }
-        }
-    }
-}
-
 }  // namespace
 }  // namespace headway::protocol::coll
