@@ -132,6 +132,15 @@ def unbuilt_body(function: Function, large: bool) -> list[str]:
     return lines + [f"return call.raise_unsupported({source});"]
 
 
+def shortened_body(function: Function, args: list[Arg], general: str) -> str:
+    """Tries abi/short_way.hpp; the checks and the Call are in a function of their own, so that
+    their stack costs only the calls that need them."""
+    passed = ", ".join(arg.name for arg in args)
+    return (f"    if (short_way::{function.name}({passed})) [[likely]] {{\n"
+            "        return MPI_SUCCESS;\n    }\n"
+            f"    return {general}({passed});")
+
+
 def entry(function: Function, large: bool) -> str:
     body = built_body(function, large) if function.built else unbuilt_body(function, large)
     text = "\n".join(body)
@@ -142,8 +151,15 @@ def entry(function: Function, large: bool) -> str:
         body = [f"static_cast<void>({name});" for name in unused] + body
     parameters = function.parameters(large)
     inner = "\n".join("    " + line if line else "" for line in body)
+    name = function.c_name(large, "PMPI_")
+    before = ""
+    if function.short_way:
+        general = function.c_name(large, "general_")
+        before = (f"[[gnu::noinline]] static {function.returns} {general}({parameters})\n"
+                  f"{{\n{inner}\n}}\n\n[[gnu::flatten]]\n")
+        inner = shortened_body(function, args, general)
     return (
-        f"{function.returns} {function.c_name(large, 'PMPI_')}({parameters})\n{{\n{inner}\n}}\n"
+        f"{before}{function.returns} {name}({parameters})\n{{\n{inner}\n}}\n"
         f"HEADWAY_WEAK_ALIAS({function.returns}, {function.c_name(large)}, ({parameters}));\n"
     )
 
@@ -151,6 +167,8 @@ def entry(function: Function, large: bool) -> str:
 def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
     entries = "\n".join(entry(function, large) for function in spec.chapter(chapter)
                         for large in function.variants())
+    is_short = any(function.short_way for function in spec.chapter(chapter))
+    short_way = '#include "abi/short_way.hpp"\n' if is_short else ""
     return (
         f"{HEAD}"
         "#pragma GCC visibility push(default)\n"
@@ -158,6 +176,7 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
         "#pragma GCC visibility pop\n\n"
         '#include "abi/call.hpp"\n'
         '#include "abi/check.hpp"\n'
+        f"{short_way}"
         '#include <abi_calls.hpp>\n\n'
         "// The profiling interface: a tool defines MPI_X and calls PMPI_X.\n"
         "#define HEADWAY_WEAK_ALIAS(result, name, parameters) \\\n"

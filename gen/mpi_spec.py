@@ -18,7 +18,8 @@ CHAPTERS = [
     "rma", "io", "abi", "tool",
 ]
 FUNCTION_KEYS = {
-    "name", "large", "returns", "deprecated", "error", "any_time", "built", "same_as", "args",
+    "name", "large", "returns", "deprecated", "error", "any_time", "built", "same_as", "short_way",
+    "args",
 }
 ARG_KEYS = {
     "name", "kind", "type", "c", "dir", "const", "array", "length", "brackets", "count",
@@ -83,6 +84,7 @@ class Function:
     any_time: bool
     built: bool
     body: str
+    short_way: bool
 
     def variants(self) -> list[bool]:
         return [False, True] if self.large else [False]
@@ -155,7 +157,7 @@ def make_function(entry: dict, chapter: str, kinds: dict) -> Function:
         large=entry.get("large", False), returns=entry.get("returns", "int"),
         deprecated=entry.get("deprecated"), error=entry["error"],
         any_time=entry.get("any_time", False), built=entry.get("built", False),
-        body=entry.get("same_as", name),
+        body=entry.get("same_as", name), short_way=entry.get("short_way", False),
     )
     if function.error not in OUTSIDE_ERRORS:
         function.find(function.error)

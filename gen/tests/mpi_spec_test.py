@@ -165,6 +165,18 @@ class EntriesTest(unittest.TestCase):
         self.assertIn("(call, 0, nullptr)", mpi_entries.built_body(tried, False)[-1])
         self.assertIn("(call, n, a)", mpi_entries.built_body(tried, True)[-1])
 
+    def test_the_short_way_is_tried_before_the_checks_which_stand_apart(self) -> None:
+        tried = function([{"name": "comm", "kind": "comm"}, {"name": "n", "kind": "count"}],
+                         short_way=True)
+        text = mpi_entries.entry(tried, False)
+        name = tried.c_name(False, "")
+        general, entry = text.split(f"int PMPI_{name}(")
+        self.assertIn(f"[[gnu::noinline]] static int general_{name}(", general)
+        self.assertIn("refuse_communicator", general)
+        self.assertIn(f"if (short_way::{name}(comm, n)) [[likely]] {{", entry)
+        self.assertIn(f"return general_{name}(comm, n);", entry)
+        self.assertNotIn("Call call", entry)
+
     def test_predefined_datatypes_have_their_names(self) -> None:
         self.assertIn('{0x209, "MPI_INT"},', self.files["abi_functions.cpp"])
 

@@ -4,13 +4,12 @@
 #include <new>
 
 #include "engine/driver.hpp"
+#include "engine/post.hpp"
 #include "platform/fatal.hpp"
 
 namespace headway::engine {
 
 namespace {
-
-constexpr int frames_a_sweep = 64;
 
 /// A look at the network is a system call. A rank that waits for others of its node looks at them
 /// more often.

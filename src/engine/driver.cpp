@@ -6,30 +6,11 @@
 #include "engine/copy_job.hpp"
 #include "engine/graph_engine.hpp"
 #include "engine/observation.hpp"
+#include "engine/post.hpp"
 #include "platform/cpu.hpp"
 #include "platform/short_copy.hpp"
 
 namespace headway::engine {
-
-namespace {
-
-/// Frames taken in one sweep before the rest of the rank's work has its turn.
-constexpr int frames_a_sweep = 64;
-
-/// Whether a frame is of no use to its receiver until somebody works for it: steps of collectives,
-/// and whatever asks for bytes. The others wait for the receiver's next call.
-bool needs_receiver(transport::FrameKind kind, const transport::FrameHeader& header) noexcept
-{
-    return kind != transport::FrameKind::eager || (header.context & 1U) != 0;
-}
-
-/// Only the executor writes the counters, so no read-modify-write is needed.
-void count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) noexcept
-{
-    counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
-
-}  // namespace
 
 int Driver::progress()
 {
@@ -125,6 +106,7 @@ int Driver::take_frames()
 {
     transport::Frame frame;
     int taken = 0;
+    frames_out_of_turn_ = 0;
     if (!node_.is_plain) [[unlikely]] {
         taken = take_other_frames();
     } else {
@@ -213,43 +195,16 @@ base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
     return status;
 }
 
-inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
-                                     const transport::FrameHeader& header, const void* payload,
-                                     std::size_t payload_bytes)
+base::Status Driver::post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
+                                  const void* payload, std::size_t payload_bytes)
 {
-    if (peer == rank_.rank) [[unlikely]] {
-        const base::Status kept =
-            rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
-        if (lock_.has_parker()) {
-            // Another thread of this rank sleeps, and no peer will ring for this frame.
-            rank_.ownership.notify_parked();
-        }
-        return kept;
+    const base::Status kept =
+        rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+    if (lock_.has_parker()) {
+        // Another thread of this rank sleeps, and no peer will ring for this frame.
+        rank_.ownership.notify_parked();
     }
-    if (node_.is_distant(peer)) [[unlikely]] {
-        return post_distant(peer, kind, header, payload, payload_bytes);
-    }
-    PeerSlot& slot = rank_.peers[peer];
-    if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
-        rank_.lacks_memory = true;
-        return base::Status::retry_no_memory;
-    }
-    const base::Status status = node_.is_plain
-                                    ? slot.lane->post(kind, header, payload, payload_bytes)
-                                    : post_to_lane(peer, kind, header, payload, payload_bytes);
-    if (status == base::Status::done) [[likely]] {
-        if (needs_receiver(kind, header)) {
-            worker_.ring(node_.rank_state(peer));
-        } else if (node_.parks_with_barrier) {
-            node_.rank_state(peer).ownership.notify_parked_without_fence();
-        } else {
-            node_.rank_state(peer).ownership.notify_parked();
-        }
-        count(rank_.counters.frames_posted);
-    } else {
-        count(rank_.counters.retries);
-    }
-    return status;
+    return kept;
 }
 
 base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,

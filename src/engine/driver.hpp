@@ -123,22 +123,40 @@ class Driver {
     /// Posts a whole message at once. False, and nothing happened, where it is too long, its
     /// receiver takes no eager messages now, or its frame finds no room.
     bool try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
-                        const void* address, std::uint64_t size_bytes)
-    {
-        return size_bytes <= node_.knobs.eager_limit &&
-               try_post_whole(peer, header, address, size_bytes);
-    }
+                        const void* address, std::uint64_t size_bytes);
 
     /// Likewise, a message as long as a frame may be, whatever the limit. Requires, above the
     /// limit: a plain job, and a thread of the rank.
     bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
-                        const void* address, std::uint64_t size_bytes)
+                        const void* address, std::uint64_t size_bytes);
+
+    /// The lane by which frames of a rank of this node come in; null: there is none yet, or frames
+    /// of that rank may come by another way or later.
+    transport::shm::Lane* lane_from(std::uint32_t sender)
     {
-        if (node_.is_distant(peer)) [[unlikely]] {
-            return try_post_distant(peer, header, address, size_bytes);
+        if (node_.is_distant(sender) || !node_.is_plain) [[unlikely]] {
+            return nullptr;
         }
-        return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
-               post_bytes(peer, header, address, size_bytes) == base::Status::done;
+        transport::shm::Lane*& lane = rank_.peers[sender].inbound;
+        return lane != nullptr ? lane : lane = rank_.inbound.lane_of(sender);
+    }
+
+    /// Whether a frame may be taken out of turn, from the one lane that the caller looks at; now
+    /// and then he has to look at all of them (poll_frames).
+    bool may_pass_over() noexcept { return ++frames_out_of_turn_ < frames_a_sweep; }
+
+    /// Gives a frame back that the caller has peeked at and taken in.
+    void release_frame(transport::shm::Lane& lane, const transport::Frame& frame)
+    {
+        if (lane.consume(frame)) [[unlikely]] {
+            worker_.ring(node_.rank_state(lane.sender));
+        }
+        count(rank_.counters.frames_received);
+    }
+    void release_frame(transport::self::Loopback& loopback, const transport::Frame&)
+    {
+        loopback.release(allocator());
+        count(rank_.counters.frames_received);
     }
 
     /// Posts the op's frame now or, in order, as soon as there is room. An eager send completes
@@ -211,6 +229,16 @@ class Driver {
     /// A window of messages, and the next one: what is used again is still in a cache.
     static constexpr std::uint32_t spare_ops_max = 128;
 
+    /// Frames taken in one sweep before the rest of the rank's work has its turn.
+    static constexpr int frames_a_sweep = 64;
+
+    /// Only the executor writes the counters, so no read-modify-write is needed.
+    static void count(std::atomic<std::uint64_t>& counter, std::uint64_t more = 1) noexcept
+    {
+        // Relaxed: a statistic.
+        counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+
     bool post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
                       std::size_t record_bytes);
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
@@ -218,11 +246,7 @@ class Driver {
                           std::size_t payload_bytes);
     /// A frame of kind eager whose payload is memory of the rank.
     base::Status post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
-                            const void* address, std::uint64_t size_bytes)
-    {
-        return is_local_ ? post_now(peer, transport::FrameKind::eager, header, address, size_bytes)
-                         : post_far_bytes(peer, header, address, size_bytes);
-    }
+                            const void* address, std::uint64_t size_bytes);
     base::Status post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
                                 const void* address, std::uint64_t size_bytes);
     base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
@@ -231,6 +255,8 @@ class Driver {
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
                           std::size_t payload_bytes);
+    base::Status post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
+                              const void* payload, std::size_t payload_bytes);
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,
                               const transport::FrameHeader& header, const void* payload,
                               std::size_t payload_bytes);
@@ -259,6 +285,7 @@ class Driver {
     const bool is_local_;
     observe::Tracer* tracer_;
     QuickReceive* expected_ = nullptr;
+    int frames_out_of_turn_ = 0;          ///< since the last sweep over all lanes
     std::int64_t network_looked_ns_ = 0;  ///< when the last look found nothing
     bool is_heard_ = false;               ///< the watch listens since the last listen()
 };

@@ -12,6 +12,7 @@
 #include "data/reduce.hpp"
 #include "engine/famine.hpp"
 #include "engine/graph_instance.hpp"
+#include "engine/post.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::engine {

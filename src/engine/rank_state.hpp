@@ -21,8 +21,9 @@ namespace headway::engine {
 
 /// One peer as a rank sees it. Belongs to the rank's executor.
 struct PeerSlot {
-    transport::shm::Lane* lane = nullptr;  ///< outbound; made with the first frame
-    OpList waiting;                        ///< frames that found no room, in order
+    transport::shm::Lane* lane = nullptr;     ///< outbound; made with the first frame
+    OpList waiting;                           ///< frames that found no room, in order
+    transport::shm::Lane* inbound = nullptr;  ///< the peer's own; noted when first asked for
     PeerSlot* next_waiting = nullptr;  ///< in RankState::peers_waiting while `waiting` is not empty
     std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
     transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld

@@ -7,6 +7,7 @@
 
 #include "engine/door.hpp"
 #include "object/handle_table.hpp"
+#include "platform/current_rank.hpp"
 
 namespace headway::observe {
 class Tracer;
@@ -56,7 +57,10 @@ struct RankAccess {
 /// The rank whose call this is: that of the calling thread; in a process with one rank, that rank,
 /// also for threads Headway never saw. Null where no rank exists (before MPI_Init or after
 /// MPI_Finalize of a process).
-RankAccess* current_rank() noexcept;
+inline RankAccess* current_rank() noexcept
+{
+    return static_cast<RankAccess*>(platform::current_rank());
+}
 
 /// Where the calling thread's rank, or the process that has none, stands.
 Phase current_phase() noexcept;

@@ -406,11 +406,6 @@ void close_ranks()
     }
 }
 
-RankAccess* current_rank() noexcept
-{
-    return static_cast<RankAccess*>(platform::current_rank());
-}
-
 Phase current_phase() noexcept
 {
     if (is_forked_child.load(std::memory_order_relaxed)) {

@@ -116,7 +116,7 @@ void MatchContext::remove(Unexpected* message) noexcept
         message->previous_arrival;
 }
 
-MatchContext* MatchTable::find(memory::Allocator& allocator, std::uint32_t id) noexcept
+MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id) noexcept
 {
     MatchContext*& bucket = buckets_[(id * 0x9E37'79B1U >> 16) % bucket_count];
     for (MatchContext* known = bucket; known != nullptr; known = known->next) {

@@ -60,6 +60,8 @@ class MatchContext {
     {
         return posted_ == 0 || (wild_.is_empty() && bin(message).posted.is_empty());
     }
+    /// Whether any message is kept for later.
+    bool keeps_messages() const noexcept { return first_arrival_ != nullptr; }
     /// Posts a receive, whose name may hold wildcards.
     void post(engine::Op* receive) noexcept;
     /// Takes a posted receive back. False: it has been matched.
@@ -100,14 +102,11 @@ class MatchTable {
   public:
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
-    MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept
-    {
-        return recent_ != nullptr && recent_->context() == id ? recent_ : find(allocator, id);
-    }
+    MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
+    /// The last one that was asked for; null: none was.
+    MatchContext* recent() const noexcept { return recent_; }
 
   private:
-    MatchContext* find(memory::Allocator& allocator, std::uint32_t id) noexcept;
-
     static constexpr std::size_t bucket_count = 64;
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};

@@ -7,11 +7,12 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
+#include "engine/post.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
-#include "platform/short_copy.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/offer.hpp"
+#include "protocol/quick_receive.hpp"
 #include "protocol/rank_part.hpp"
 #include "protocol/rendezvous.hpp"
 
@@ -36,15 +37,6 @@ constexpr int polls_without_op = 200;
                     "the heap is there");
 }
 
-MatchContext& context_of(Driver& driver, std::uint32_t id)
-{
-    MatchContext* context = part_of(driver.rank()).match.context(driver.allocator(), id);
-    if (context == nullptr) {
-        no_room_for_messages(driver);
-    }
-    return *context;
-}
-
 void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& header,
                    const std::byte* payload, std::uint64_t size_bytes)
 {
@@ -62,23 +54,8 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     driver.complete(receive);
 }
 
-/// False: the message is none for a receive without an op.
-bool deliver_quickly(engine::QuickReceive& receive, const transport::FrameHeader& header,
-                     const std::byte* payload, std::uint64_t size_bytes)
-{
-    if (size_bytes > receive.size_bytes) {
-        return false;
-    }
-    if (size_bytes > receive.early_bytes) {
-        platform::copy_short(receive.address + receive.early_bytes, payload + receive.early_bytes,
-                             size_bytes - receive.early_bytes);
-    }
-    receive.status_source = header.source;
-    receive.status_tag = header.tag;
-    receive.status_bytes = size_bytes;
-    receive.is_done = true;
-    return true;
-}
+/// Looks at the one lane that a message comes by for each look at all of them.
+constexpr int looks_at_a_lane = 4;
 
 /// Looks at a frame that is being written without a step of it before one does something else.
 constexpr int looks_at_a_step = 50;
@@ -107,16 +84,27 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     }
 }
 
+/// Looks at the lane of a message that is about to come, some times between two sweeps over all
+/// lanes. True: it is here.
+bool look_at(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
+             transport::shm::Lane& lane)
+{
+    for (int look = 0; look < looks_at_a_lane; ++look) {
+        if (take_oldest(driver, receive, context, lane)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Polls until the message is there, or is not one for a receive without an op, or there is other
 /// work, or it takes long.
 void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
               std::uint32_t sender)
 {
     const engine::Node& node = driver.node();
-    transport::shm::Lane* const lane =
-        sender != any_sender && node.is_plain && receive.size_bytes > transport::inline_bytes_max
-            ? driver.rank().inbound.lane_of(sender)
-            : nullptr;
+    transport::shm::Lane* const lane = sender != any_sender ? driver.lane_from(sender) : nullptr;
+    const bool may_come_in_steps = receive.size_bytes > transport::inline_bytes_max;
     RankPart& part = part_of(driver.rank());
     // Among few ranks of a worker the next one to run is the sender.
     const bool lets_others_run = node.shares_workers && node.knobs.yields != 0;
@@ -126,12 +114,15 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         if (poll != 0 && lets_others_run) {
             platform::yield_core();
         }
+        if (lane != nullptr && look_at(driver, receive, context, *lane)) {
+            break;
+        }
         driver.poll_frames();
         // Once the message is there, the next frame is not for this buffer.
         if (driver.expected() == nullptr || !driver.has_only_frames() || part.has_pipes()) {
             break;
         }
-        if (lane != nullptr) {
+        if (lane != nullptr && may_come_in_steps) {
             copy_early(receive, context, *lane);
         }
         if (driver.lock().is_wanted()) {
@@ -360,6 +351,21 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
         make_offer(driver, op);
     }
     driver.post(op);
+}
+
+MatchContext& find_context(Driver& driver, std::uint32_t id)
+{
+    MatchContext* const context = part_of(driver.rank()).match.context(driver.allocator(), id);
+    if (context == nullptr) {
+        no_room_for_messages(driver);
+    }
+    return *context;
+}
+
+bool send_at_once(Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
+                  const void* address, std::uint64_t size_bytes)
+{
+    return driver.try_post_eager(peer, header, address, size_bytes);
 }
 
 bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_t sender)

@@ -19,12 +19,8 @@ bool create_rank_part(engine::Driver& driver);
 void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);
 
 /// Sends at once and without an op what fits a frame. False: an op is needed, nothing happened.
-inline bool send_at_once(engine::Driver& driver, std::uint32_t peer,
-                         const transport::FrameHeader& header, const void* address,
-                         std::uint64_t size_bytes)
-{
-    return driver.try_post_eager(peer, header, address, size_bytes);
-}
+bool send_at_once(engine::Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
+                  const void* address, std::uint64_t size_bytes);
 
 /// Receives a short message without an op: one that has arrived, or that arrives while the caller
 /// looks for it, a microsecond or two where every rank has a core. `sender` is the node rank that

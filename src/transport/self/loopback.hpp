@@ -52,6 +52,8 @@ class Loopback {
         frame = oldest_->frame;
         return true;
     }
+    /// As of a lane.
+    bool peek(Frame& frame) noexcept { return poll(frame); }
 
     void release(memory::Allocator& allocator) noexcept
     {

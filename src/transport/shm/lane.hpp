@@ -101,36 +101,17 @@ struct Lane {
     base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
                       std::size_t payload_bytes) noexcept
     {
-        base::Status status = try_post(kind, header, payload, payload_bytes);
-        if (status != base::Status::done) [[unlikely]] {
-            is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
-            // (3) sequentially consistent, pairs with (4): either this second try sees the room
-            // that the receiver gave back, or the receiver sees that somebody waits for it.
-            platform::RealAtomics::fence_full();
-            status = try_post(kind, header, payload, payload_bytes);
-        }
-        return status;
+        const base::Status status = try_post(kind, header, payload, payload_bytes);
+        return status == base::Status::done ? status
+                                            : post_again(kind, header, payload, payload_bytes);
     }
 
     base::Status try_post(FrameKind kind, const FrameHeader& header, const void* payload,
                           std::size_t payload_bytes) noexcept
     {
-        const bool is_whole = payload_bytes > half_payload_bytes_max;
-        auto* const content = reinterpret_cast<CellContent*>(cells.reserve(is_whole));
-        if (content == nullptr) [[unlikely]] {
-            return base::Status::retry_lane_full;
-        }
-        content->header = header;
-        std::size_t length = payload_bytes;
-        if (payload_bytes <= inline_bytes_max) {
-            platform::copy_short(content->inline_payload, payload, payload_bytes);
-        } else if (write_beside(content, static_cast<const std::byte*>(payload), payload_bytes)) {
-            length = length_beside;
-        } else {
-            return base::Status::retry_lane_full;
-        }
-        cells.publish(is_whole, tag_of(static_cast<std::uint8_t>(kind), length));
-        return base::Status::done;
+        return payload_bytes <= half_payload_bytes_max
+                   ? write_half(kind, header, payload, payload_bytes)
+                   : write_whole(kind, header, payload, payload_bytes);
     }
 
     /// Thread rule: the receiver's executor.
@@ -176,21 +157,13 @@ struct Lane {
     {
         std::uint32_t tag = 0;
         const CellContent* const content = peek_content(&tag);
-        const bool gives_bytes =
-            tag >> length_shift == length_beside && payloads_.release(beside_of(content).end);
-        // Room goes back to the sender with every quarter of a ring; only then it can matter.
-        const bool gives_cells = cells.consume();
-        if (!gives_bytes && !gives_cells) [[likely]] {
-            return false;
-        }
-        platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (3)
-        // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as
-        // well.
-        if (is_starving.load(std::memory_order_relaxed) == 0) {
-            return false;
-        }
-        is_starving.store(0, std::memory_order_relaxed);
-        return true;
+        return give_back(tag >> length_shift == length_beside &&
+                         payloads_.release(beside_of(content).end));
+    }
+    /// The same, where the caller has the frame at hand as peek() gave it.
+    bool consume(const Frame& frame) noexcept
+    {
+        return frame.payload_bytes <= inline_bytes_max ? give_back(false) : consume();
     }
 
     // Written by the receiver's list when the sender joins it, read by the receiver.
@@ -227,6 +200,76 @@ struct Lane {
     static constexpr std::uint32_t tag_of(std::uint32_t kind, std::size_t length) noexcept
     {
         return static_cast<std::uint32_t>(length) << length_shift | kind;
+    }
+
+    [[gnu::always_inline]] base::Status write_half(FrameKind kind, const FrameHeader& header,
+                                                   const void* payload,
+                                                   std::size_t payload_bytes) noexcept
+    {
+        auto* const content = reinterpret_cast<CellContent*>(cells.reserve(false));
+        if (content == nullptr) [[unlikely]] {
+            return base::Status::retry_lane_full;
+        }
+        content->header = header;
+        platform::copy_short(content->inline_payload, payload, payload_bytes);
+        cells.publish(false, tag_of(static_cast<std::uint8_t>(kind), payload_bytes));
+        return base::Status::done;
+    }
+
+    [[gnu::noinline]] base::Status write_whole(FrameKind kind, const FrameHeader& header,
+                                               const void* payload,
+                                               std::size_t payload_bytes) noexcept
+    {
+        auto* const content = reinterpret_cast<CellContent*>(cells.reserve(true));
+        if (content == nullptr) [[unlikely]] {
+            return base::Status::retry_lane_full;
+        }
+        content->header = header;
+        std::size_t length = payload_bytes;
+        if (payload_bytes <= inline_bytes_max) {
+            platform::copy_short(content->inline_payload, payload, payload_bytes);
+        } else if (write_beside(content, static_cast<const std::byte*>(payload), payload_bytes)) {
+            length = length_beside;
+        } else {
+            return base::Status::retry_lane_full;
+        }
+        cells.publish(true, tag_of(static_cast<std::uint8_t>(kind), length));
+        return base::Status::done;
+    }
+
+    /// Of a lane that was full.
+    [[gnu::noinline]] base::Status post_again(FrameKind kind, const FrameHeader& header,
+                                              const void* payload,
+                                              std::size_t payload_bytes) noexcept
+    {
+        is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
+        // (3) sequentially consistent, pairs with (4): either this second try sees the room that
+        // the receiver gave back, or the receiver sees that somebody waits for it.
+        platform::RealAtomics::fence_full();
+        return try_post(kind, header, payload, payload_bytes);
+    }
+
+    /// Of the peeked frame; `gives_bytes`: room went back to the sender with its payload.
+    bool give_back(bool gives_bytes) noexcept
+    {
+        // Room goes back to the sender with every quarter of a ring; only then it can matter.
+        const bool gives_cells = cells.consume();
+        if (!gives_bytes && !gives_cells) [[likely]] {
+            return false;
+        }
+        return tells_sender();
+    }
+
+    [[gnu::noinline]] bool tells_sender() noexcept
+    {
+        platform::RealAtomics::fence_full();  // (4) sequentially consistent, pairs with (3)
+        // Relaxed: ordered by the fence; two frames in a row may both find it set, which is as
+        // well.
+        if (is_starving.load(std::memory_order_relaxed) == 0) {
+            return false;
+        }
+        is_starving.store(0, std::memory_order_relaxed);
+        return true;
     }
 
     bool write_beside(CellContent* content, const std::byte* payload,

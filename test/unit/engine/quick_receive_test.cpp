@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/post.hpp"
 #include "protocol/match.hpp"
 #include "protocol/point_to_point.hpp"
 #include "unit/engine/in_process_node.hpp"

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short way of the usual call: a predefined type, a peer of the communicator, a rank that has
+// its word and that nobody observes. One test of everything, then the functions that the general
+// way calls too, in line. Whatever is in doubt is left to the general way (the Call and the checks
+// of the entry point), errors first of all: these functions report none.
+#pragma once
+
+#include <cstdint>
+
+#include "abi/check.hpp"
+#include "abi/message_calls.hpp"
+#include "engine/post.hpp"
+#include "object/request.hpp"
+#include "object/status.hpp"
+#include "protocol/point_to_point.hpp"
+#include "protocol/quick_receive.hpp"
+
+namespace headway::abi::short_way {
+
+/// A message as the short way knows it. `comm` is null where the general way has to look.
+struct Message {
+    object::Rank* rank = nullptr;
+    object::Communicator* comm = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint32_t peer = 0;
+};
+
+/// Checks all arguments but the tag. Neither a count of 0, which needs no buffer, nor MPI_PROC_NULL
+/// and wildcards come this way.
+[[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
+                                               MPI_Datatype datatype, int member,
+                                               MPI_Comm comm) noexcept
+{
+    object::RankAccess* const access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running || access->tracer != nullptr)
+        [[unlikely]] {
+        return {};
+    }
+    object::Communicator* const found = object::find_communicator(*access, comm);
+    const object::HandleBits type_index = object::bits_of(datatype) - object::datatype_first;
+    constexpr object::HandleBits type_count = object::datatype_limit - object::datatype_first;
+    if (found == nullptr || type_index >= type_count) [[unlikely]] {
+        return {};
+    }
+    const object::Datatype& type = access->predefined_datatypes[type_index];
+    const engine::Scope& scope = found->scope();
+    object::Rank& rank = object::as_rank(*access);
+    const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type.size_bytes;
+    // A type that this platform does not have has no size. So few elements make no product too
+    // large.
+    constexpr std::uint64_t elements_max = 1U << 20;
+    if (static_cast<std::uint64_t>(count) > elements_max || type.size_bytes == 0 ||
+        !type.is_dense || static_cast<std::uint32_t>(member) >= scope.size ||
+        reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min ||
+        bytes > rank.driver().node().knobs.eager_limit) [[unlikely]] {
+        return {};
+    }
+    return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
+}
+
+// A call into the rank goes on after these where they say true.
+
+/// Posts the message. False: nothing happened.
+[[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
+{
+    engine::Door& door = *message.rank->door;
+    if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
+        return false;
+    }
+    const bool is_sent = message.rank->driver().try_post_whole(
+        message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
+    if (!is_sent) [[unlikely]] {
+        door.leave();
+    }
+    return is_sent;
+}
+
+/// Likewise, takes the message that is there.
+[[gnu::always_inline]] inline bool receive_in_call(const Message& message,
+                                                   engine::QuickReceive& receive)
+{
+    engine::Door& door = *message.rank->door;
+    if (!is_recv_tag(receive.wanted.tag) || !door.enter_at_home()) [[unlikely]] {
+        return false;
+    }
+    const bool is_taken = protocol::take_next(message.rank->driver(), receive, message.peer);
+    if (!is_taken) {
+        door.leave();
+    }
+    return is_taken;
+}
+
+/// False: nothing happened, as below.
+[[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm)
+{
+    const Message message = describe(buf, count, datatype, dest, comm);
+    if (message.comm == nullptr || !send_in_call(message, buf, tag)) [[unlikely]] {
+        return false;
+    }
+    message.rank->door->leave_in_line();
+    return true;
+}
+
+[[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
+                                         int dest, int tag, MPI_Comm comm, MPI_Request* request)
+{
+    const Message message = describe(buf, count, datatype, dest, comm);
+    if (message.comm == nullptr || request == nullptr || !send_in_call(message, buf, tag))
+        [[unlikely]] {
+        return false;
+    }
+    *request = object::make_done_request(*message.rank);
+    message.rank->door->leave_in_line();
+    return true;
+}
+
+[[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
+                                        int source, int tag, MPI_Comm comm, MPI_Status* status)
+{
+    const Message message = describe(buf, count, datatype, source, comm);
+    if (message.comm == nullptr) [[unlikely]] {
+        return false;
+    }
+    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
+                                 .address = static_cast<std::byte*>(buf),
+                                 .size_bytes = message.bytes};
+    if (!receive_in_call(message, receive)) {
+        return false;
+    }
+    object::end_complete_orphans(*message.rank);
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, receive.status_source, receive.status_tag,
+                            static_cast<std::int64_t>(receive.status_bytes));
+    }
+    message.rank->door->leave_in_line();
+    return true;
+}
+
+/// A receive of a message that is not there is posted as ever.
+[[gnu::always_inline]] inline bool Irecv(void* buf, MPI_Count count, MPI_Datatype datatype,
+                                         int source, int tag, MPI_Comm comm, MPI_Request* request)
+{
+    const Message message = describe(buf, count, datatype, source, comm);
+    if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag) ||
+        !message.rank->door->enter_at_home()) [[unlikely]] {
+        return false;
+    }
+    engine::Driver& driver = message.rank->driver();
+    engine::Op* const op = driver.create_op(engine::OpKind::receive);
+    if (op == nullptr) [[unlikely]] {
+        message.rank->door->leave();
+        return false;
+    }
+    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
+                                 .address = static_cast<std::byte*>(buf),
+                                 .size_bytes = message.bytes};
+    if (protocol::take_next(driver, receive, message.peer)) {
+        protocol::complete_taken(driver, op, receive);
+    } else {
+        op->header = receive.wanted;
+        op->address = receive.address;
+        op->size_bytes = receive.size_bytes;
+        protocol::start_receive(driver, op);
+    }
+    *request = object::make_request(*message.rank, *message.comm, op);
+    message.rank->door->leave_in_line();
+    return true;
+}
+
+}  // namespace headway::abi::short_way

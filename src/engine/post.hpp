@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posting a message at once, in line: for the few places that every short message passes.
+#pragma once
+
+#include "engine/driver.hpp"
+
+namespace headway::engine {
+
+/// Whether a frame is of no use to its receiver until somebody works for it: steps of collectives,
+/// and whatever asks for bytes. The others wait for the receiver's next call.
+inline bool needs_receiver(transport::FrameKind kind, const transport::FrameHeader& header) noexcept
+{
+    return kind != transport::FrameKind::eager || (header.context & 1U) != 0;
+}
+
+inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
+                                     const transport::FrameHeader& header, const void* payload,
+                                     std::size_t payload_bytes)
+{
+    if (peer == rank_.rank) [[unlikely]] {
+        return post_to_self(kind, header, payload, payload_bytes);
+    }
+    if (node_.is_distant(peer)) [[unlikely]] {
+        return post_distant(peer, kind, header, payload, payload_bytes);
+    }
+    PeerSlot& slot = rank_.peers[peer];
+    if (slot.lane == nullptr && !open_lane(peer)) [[unlikely]] {
+        rank_.lacks_memory = true;
+        return base::Status::retry_no_memory;
+    }
+    const base::Status status = node_.is_plain
+                                    ? slot.lane->post(kind, header, payload, payload_bytes)
+                                    : post_to_lane(peer, kind, header, payload, payload_bytes);
+    if (status == base::Status::done) [[likely]] {
+        if (needs_receiver(kind, header)) {
+            worker_.ring(node_.rank_state(peer));
+        } else if (node_.parks_with_barrier) {
+            node_.rank_state(peer).ownership.notify_parked_without_fence();
+        } else {
+            node_.rank_state(peer).ownership.notify_parked();
+        }
+        count(rank_.counters.frames_posted);
+    } else {
+        count(rank_.counters.retries);
+    }
+    return status;
+}
+
+inline base::Status Driver::post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+                                       const void* address, std::uint64_t size_bytes)
+{
+    if (!is_local_) [[unlikely]] {
+        return post_far_bytes(peer, header, address, size_bytes);
+    }
+    if (tracer_ != nullptr) [[unlikely]] {
+        return post_observed(peer, transport::FrameKind::eager, header, address, size_bytes);
+    }
+    return transmit(peer, transport::FrameKind::eager, header, address, size_bytes);
+}
+
+inline bool Driver::try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
+                                   const void* address, std::uint64_t size_bytes)
+{
+    if (node_.is_distant(peer)) [[unlikely]] {
+        return try_post_distant(peer, header, address, size_bytes);
+    }
+    return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
+           post_bytes(peer, header, address, size_bytes) == base::Status::done;
+}
+
+inline bool Driver::try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
+                                   const void* address, std::uint64_t size_bytes)
+{
+    return size_bytes <= node_.knobs.eager_limit &&
+           try_post_whole(peer, header, address, size_bytes);
+}
+
+}  // namespace headway::engine
