@@ -25,6 +25,9 @@ constexpr unsigned sweeps_a_look = 32;
 /// copies its own. Work for it would do one after the other.
 constexpr unsigned sweeps_before_help = 6;
 
+/// A thread that waits stands back so long at most for others of its rank.
+constexpr unsigned turns_back_max = 32;
+
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
 /// a core, else it gives its core away at once, a bounded number of times.
 class Patience {
@@ -243,16 +246,25 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     (void)slot.end_sleep();
 }
 
-/// Sleeps in the thread's own slot: another thread of the rank sleeps on the ownership word and
-/// makes progress for both.
-void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot)
+/// How often a thread beside the leader looks whether its ops are complete before it sleeps.
+constexpr std::uint64_t looks_beside = 50;
+
+/// Waits in the thread's own slot: another thread of the rank makes progress for both.
+/// `is_for_all`: any event may be what this thread waits for.
+void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, bool is_for_all)
 {
     RankLock& lock = driver.lock();
-    lock.add_sleeper(&slot);
-    if (slot.prepare_sleep(sync::Bed::own_slot) && !condition()) {
+    lock.add_sleeper(&slot, is_for_all);
+    if (!condition()) {
         const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();
-        (void)slot.sleep();
+        const std::uint64_t looks = std::min(looks_beside, driver.node().knobs.yields);
+        for (std::uint64_t look = 0; look < looks && !slot.has_signal(); ++look) {
+            platform::yield_core();
+        }
+        if (slot.prepare_sleep(sync::Bed::own_slot)) {
+            (void)slot.sleep();
+        }
         lock.lock();
         record_sleep(driver, asleep_ns);
     }
@@ -264,7 +276,10 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
 {
     RankLock& lock = driver.lock();
     if (lock.has_parker()) {
-        sleep_beside(driver, condition, bedding.slot());
+        if (lock.is_nested()) {
+            return;  // its sleep would keep the parker out
+        }
+        sleep_beside(driver, condition, bedding.slot(), true);
         return;
     }
     park(driver, condition, bedding.slot());
@@ -283,6 +298,7 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
     RankLock& lock = driver.lock();
     Patience patience(driver);
     unsigned idle_sweeps = 0;
+    unsigned turns_back = 1;
     if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
         return false;
     }
@@ -300,12 +316,48 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
             return true;
         }
         if (lock.is_wanted()) {
-            lock.unlock();
-            platform::yield_core();
-            lock.lock();
+            // Who is at work in many calls is disturbed less and less.
+            turns_back = std::min(2 * turns_back, turns_back_max);
+            lock.stand_back(turns_back);
+        } else {
+            turns_back = std::max(turns_back / 2, 1U);
         }
     } while (patience.goes_on());
     return false;
+}
+
+/// The lead among the waiting threads of a rank, if the thread takes it, for the length of a wait.
+class Lead {
+  public:
+    explicit Lead(RankLock& lock) : lock_(lock), had_it_(lock.is_enabled() && lock.leads()) {}
+    ~Lead()
+    {
+        if (!lock_.is_enabled() || had_it_) {
+            return;
+        }
+        if (lock_.leads()) {
+            lock_.leave_lead();
+        } else {
+            // It was woken to lead perhaps.
+            lock_.wake_leader();
+        }
+    }
+    Lead(const Lead&) = delete;
+    Lead& operator=(const Lead&) = delete;
+
+    bool take() { return !lock_.is_enabled() || lock_.take_lead(); }
+
+  private:
+    RankLock& lock_;
+    bool had_it_;  ///< this wait is inside another one of the same thread
+};
+
+/// Whether a thread that does not lead has somebody to wait for it: whoever leads. One inside a
+/// user's function would keep him out.
+bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
+{
+    return !lock.is_nested() &&
+           std::ranges::any_of(ops, [](const Op* op) { return op != nullptr; });
 }
 
 }  // namespace
@@ -317,9 +369,26 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
-    for (bool has_swept = true; !sweep(driver, condition, has_swept); has_swept = false) {
+    Lead lead(driver.lock());
+    for (bool has_swept = true;; has_swept = false) {
+        const bool leads = lead.take();
+        if (leads && sweep(driver, condition, has_swept)) {
+            return;
+        }
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
+        }
+        if (!leads) {
+            if (bedding->is_made() && can_wait_beside(driver.lock(), ops)) {
+                sleep_beside(driver, condition, bedding->slot(), false);
+                if (condition()) {
+                    return;
+                }
+                continue;
+            }
+            if (sweep(driver, condition, has_swept)) {
+                return;
+            }
         }
         // What lacks memory goes on when somebody frees some, which rings nobody's bell:
         // the thread stays awake, giving its core away, until it could.
