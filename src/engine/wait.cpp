@@ -25,15 +25,18 @@ constexpr unsigned sweeps_a_look = 32;
 /// copies its own. Work for it would do one after the other.
 constexpr unsigned sweeps_before_help = 6;
 
-/// A thread that waits stands back so long at most for others of its rank.
+/// A thread that waits stands back so many turns at most for others of its rank, and but one where
+/// a turn takes so long that others must have used the core.
 constexpr unsigned turns_back_max = 32;
+constexpr std::int64_t long_turn_ns = 2'000;
 
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
 /// a core, else it gives its core away at once, a bounded number of times.
 class Patience {
   public:
     explicit Patience(Driver& driver)
-        : yields_left_(driver.node().knobs.yields),
+        : lock_(&driver.lock()),
+          yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
           spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
     {
@@ -49,7 +52,11 @@ class Patience {
         }
         if (yields_left_ > 0) {
             --yields_left_;
-            platform::yield_core();
+            if (lock_->is_enabled()) {
+                lock_->stand_back(1);  // who runs now may be a thread of this rank
+            } else {
+                platform::yield_core();
+            }
             return true;
         }
         return false;
@@ -69,6 +76,7 @@ class Patience {
         return may_spin_;
     }
 
+    RankLock* lock_;
     std::uint64_t yields_left_;
     bool may_spin_;
     std::int64_t spin_ns_;
@@ -290,6 +298,22 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
+/// Between two sweeps: leaves the lock to other threads of the rank that work, for longer the more
+/// often they do. Returns how many turns of the run queue to stand back next time.
+unsigned stand_back(RankLock& lock, unsigned turns)
+{
+    turns = lock.is_wanted() ? std::clamp(2 * turns, 2U, turns_back_max) : turns - (turns + 3) / 4;
+    // Relaxed: a hint. Where threads have met once, none sweeps without a pause.
+    if (turns == 0 && lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
+        return 0;
+    }
+    turns = std::max(turns, 1U);
+    const std::int64_t begin_ns = platform::monotonic_ns();
+    lock.stand_back(turns);
+    const bool is_long = platform::monotonic_ns() - begin_ns > turns * long_turn_ns;
+    return is_long ? 1 : turns;
+}
+
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.
@@ -298,7 +322,7 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
     RankLock& lock = driver.lock();
     Patience patience(driver);
     unsigned idle_sweeps = 0;
-    unsigned turns_back = 1;
+    unsigned turns_back = 0;
     if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
         return false;
     }
@@ -315,13 +339,7 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
         if (condition()) {
             return true;
         }
-        if (lock.is_wanted()) {
-            // Who is at work in many calls is disturbed less and less.
-            turns_back = std::min(2 * turns_back, turns_back_max);
-            lock.stand_back(turns_back);
-        } else {
-            turns_back = std::max(turns_back / 2, 1U);
-        }
+        turns_back = stand_back(lock, turns_back);
     } while (patience.goes_on());
     return false;
 }
