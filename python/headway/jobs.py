@@ -34,21 +34,25 @@ class JobResult:
 
 
 def build(compiler: Path, program: str, source_directory: Path, output_directory: Path) -> Path:
-    """Compiles bench/mpi/<program>.c with harness.c; instant when it is done already.
+    """Compiles bench/mpi/<program>.c, and <program>_*.c where there are such, with harness.c;
+    instant when it is done already.
 
     The file name holds a digest of the sources and the compiler's path, so that a change of
     either builds anew. Raises JobError with the compiler's last lines.
     """
-    sources = [source_directory / "harness.c", source_directory / f"{program}.c"]
+    parts = sorted(source_directory.glob(f"{program}_*.c"))
+    sources = [source_directory / "harness.c", source_directory / f"{program}.c", *parts]
+    headers = [source_directory / f"{name}.h" for name in ("harness", program)]
     digest = hashlib.sha256(str(compiler).encode())
-    for path in (*sources, source_directory / "harness.h"):
+    for path in (*sources, *(header for header in headers if header.exists())):
         digest.update(path.read_bytes())
     binary = output_directory / f"{program}-{digest.hexdigest()[:12]}"
     if binary.exists():
         return binary
     output_directory.mkdir(parents=True, exist_ok=True)
     partial = binary.with_name(f"{binary.name}.{os.getpid()}")
-    command = [str(compiler), *COMPILER_FLAGS, *map(str, sources), "-o", str(partial), "-lm"]
+    command = [str(compiler), *COMPILER_FLAGS, *map(str, sources), "-o", str(partial)]
+    command += ["-lm", "-pthread"]
     outcome = subprocess.run(
         command, capture_output=True, text=True, check=False, env=_environment_for(compiler)
     )

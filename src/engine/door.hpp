@@ -18,7 +18,7 @@ class Door {
     const RankLock& lock() const noexcept { return lock_; }
 
     /// Before the second thread can enter, perhaps in a call that is inside already.
-    void enable_threads() { lock_.enable(inside_ != 0); }
+    void enable_threads() { lock_.enable(static_cast<std::uint32_t>(inside_)); }
     /// Where the rank's communication begins (MPI_Init). It owns its ownership word already.
     void open(Driver& driver) noexcept { driver_ = &driver; }
     /// Where it ends (MPI_Finalize): nobody else works for the rank any more.

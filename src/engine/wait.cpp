@@ -25,12 +25,18 @@ constexpr unsigned sweeps_a_look = 32;
 /// copies its own. Work for it would do one after the other.
 constexpr unsigned sweeps_before_help = 6;
 
+/// A thread that waits stands back so many turns at most for others of its rank, and but one where
+/// a turn takes so long that others must have used the core.
+constexpr unsigned turns_back_max = 32;
+constexpr std::int64_t long_turn_ns = 2'000;
+
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
 /// a core, else it gives its core away at once, a bounded number of times.
 class Patience {
   public:
     explicit Patience(Driver& driver)
-        : yields_left_(driver.node().knobs.yields),
+        : lock_(&driver.lock()),
+          yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
           spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
     {
@@ -46,7 +52,11 @@ class Patience {
         }
         if (yields_left_ > 0) {
             --yields_left_;
-            platform::yield_core();
+            if (lock_->is_enabled()) {
+                lock_->stand_back(1);  // who runs now may be a thread of this rank
+            } else {
+                platform::yield_core();
+            }
             return true;
         }
         return false;
@@ -66,6 +76,7 @@ class Patience {
         return may_spin_;
     }
 
+    RankLock* lock_;
     std::uint64_t yields_left_;
     bool may_spin_;
     std::int64_t spin_ns_;
@@ -243,16 +254,25 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     (void)slot.end_sleep();
 }
 
-/// Sleeps in the thread's own slot: another thread of the rank sleeps on the ownership word and
-/// makes progress for both.
-void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot)
+/// How often a thread beside the leader looks whether its ops are complete before it sleeps.
+constexpr std::uint64_t looks_beside = 50;
+
+/// Waits in the thread's own slot: another thread of the rank makes progress for both.
+/// `is_for_all`: any event may be what this thread waits for.
+void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, bool is_for_all)
 {
     RankLock& lock = driver.lock();
-    lock.add_sleeper(&slot);
-    if (slot.prepare_sleep(sync::Bed::own_slot) && !condition()) {
+    lock.add_sleeper(&slot, is_for_all);
+    if (!condition()) {
         const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();
-        (void)slot.sleep();
+        const std::uint64_t looks = std::min(looks_beside, driver.node().knobs.yields);
+        for (std::uint64_t look = 0; look < looks && !slot.has_signal(); ++look) {
+            platform::yield_core();
+        }
+        if (slot.prepare_sleep(sync::Bed::own_slot)) {
+            (void)slot.sleep();
+        }
         lock.lock();
         record_sleep(driver, asleep_ns);
     }
@@ -264,7 +284,10 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
 {
     RankLock& lock = driver.lock();
     if (lock.has_parker()) {
-        sleep_beside(driver, condition, bedding.slot());
+        if (lock.is_nested()) {
+            return;  // its sleep would keep the parker out
+        }
+        sleep_beside(driver, condition, bedding.slot(), true);
         return;
     }
     park(driver, condition, bedding.slot());
@@ -275,6 +298,22 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
+/// Between two sweeps: leaves the lock to other threads of the rank that work, for longer the more
+/// often they do. Returns how many turns of the run queue to stand back next time.
+unsigned stand_back(RankLock& lock, unsigned turns)
+{
+    turns = lock.is_wanted() ? std::clamp(2 * turns, 2U, turns_back_max) : turns - (turns + 3) / 4;
+    // Relaxed: a hint. Where threads have met once, none sweeps without a pause.
+    if (turns == 0 && lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
+        return 0;
+    }
+    turns = std::max(turns, 1U);
+    const std::int64_t begin_ns = platform::monotonic_ns();
+    lock.stand_back(turns);
+    const bool is_long = platform::monotonic_ns() - begin_ns > turns * long_turn_ns;
+    return is_long ? 1 : turns;
+}
+
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.
@@ -283,6 +322,7 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
     RankLock& lock = driver.lock();
     Patience patience(driver);
     unsigned idle_sweeps = 0;
+    unsigned turns_back = 0;
     if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
         return false;
     }
@@ -299,13 +339,43 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
         if (condition()) {
             return true;
         }
-        if (lock.is_wanted()) {
-            lock.unlock();
-            platform::yield_core();
-            lock.lock();
-        }
+        turns_back = stand_back(lock, turns_back);
     } while (patience.goes_on());
     return false;
+}
+
+/// The lead among the waiting threads of a rank, if the thread takes it, for the length of a wait.
+class Lead {
+  public:
+    explicit Lead(RankLock& lock) : lock_(lock), had_it_(lock.is_enabled() && lock.leads()) {}
+    ~Lead()
+    {
+        if (!lock_.is_enabled() || had_it_) {
+            return;
+        }
+        if (lock_.leads()) {
+            lock_.leave_lead();
+        } else {
+            // It was woken to lead perhaps.
+            lock_.wake_leader();
+        }
+    }
+    Lead(const Lead&) = delete;
+    Lead& operator=(const Lead&) = delete;
+
+    bool take() { return !lock_.is_enabled() || lock_.take_lead(); }
+
+  private:
+    RankLock& lock_;
+    bool had_it_;  ///< this wait is inside another one of the same thread
+};
+
+/// Whether a thread that does not lead has somebody to wait for it: whoever leads. One inside a
+/// user's function would keep him out.
+bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
+{
+    return !lock.is_nested() &&
+           std::ranges::any_of(ops, [](const Op* op) { return op != nullptr; });
 }
 
 }  // namespace
@@ -317,9 +387,26 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
-    for (bool has_swept = true; !sweep(driver, condition, has_swept); has_swept = false) {
+    Lead lead(driver.lock());
+    for (bool has_swept = true;; has_swept = false) {
+        const bool leads = lead.take();
+        if (leads && sweep(driver, condition, has_swept)) {
+            return;
+        }
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
+        }
+        if (!leads) {
+            if (bedding->is_made() && can_wait_beside(driver.lock(), ops)) {
+                sleep_beside(driver, condition, bedding->slot(), false);
+                if (condition()) {
+                    return;
+                }
+                continue;
+            }
+            if (sweep(driver, condition, has_swept)) {
+                return;
+            }
         }
         // What lacks memory goes on when somebody frees some, which rings nobody's bell:
         // the thread stays awake, giving its core away, until it could.

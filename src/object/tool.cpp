@@ -14,12 +14,20 @@ namespace {
 
 using config::KnobGroup;
 using engine::RankCounters;
+using engine::ThreadCounters;
 
 template <std::atomic<std::uint64_t> RankCounters::* counter>
 std::uint64_t count(Rank& rank)
 {
     // Relaxed: statistics, each by itself.
     return (rank.driver().rank().counters.*counter).load(std::memory_order_relaxed);
+}
+
+template <std::atomic<std::uint64_t> engine::ThreadCounters::* counter>
+std::uint64_t count(Rank& rank)
+{
+    // Relaxed: as above.
+    return (rank.driver().lock().counters().*counter).load(std::memory_order_relaxed);
 }
 
 std::uint64_t agent_wakes(Rank& rank)
@@ -94,6 +102,24 @@ constexpr PerformanceVariable variables[] = {
      &count<&RankCounters::calls_for_help>},
     {"agent_wake_ups", counter, false, false, KnobGroup::progress,
      "How often the agent of the rank's process was woken.", &agent_wakes},
+    {"locks_contended", counter, false, false, KnobGroup::progress,
+     "Calls that found another thread of the rank inside MPI, and waited for it.",
+     &count<&ThreadCounters::locks_contended>},
+    {"lock_wait_time", timer, false, false, KnobGroup::progress,
+     "Nanoseconds that these calls waited, matching and all else that needs the rank included.",
+     &count<&ThreadCounters::lock_wait_ns>},
+    {"turns_given", counter, false, false, KnobGroup::progress,
+     "How often a thread that waited inside MPI let another one of its rank in.",
+     &count<&ThreadCounters::turns_given>},
+    {"threads_woken", counter, false, false, KnobGroup::progress,
+     "Wake-ups of threads that slept while another thread of the rank made progress.",
+     &count<&ThreadCounters::wake_ups>},
+    {"hand_overs", counter, false, false, KnobGroup::progress,
+     "How often the thread that made progress for others of its rank left it to them.",
+     &count<&ThreadCounters::hand_overs>},
+    {"sleeps_beside", counter, false, false, KnobGroup::progress,
+     "How often a thread went to sleep while another one of its rank made progress.",
+     &count<&ThreadCounters::sleeps_beside>},
 };
 
 const EventElement message_elements[] = {

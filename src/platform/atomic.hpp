@@ -7,6 +7,7 @@
 
 #include "platform/cpu.hpp"
 #include "platform/futex.hpp"
+#include "platform/process_barrier.hpp"
 
 namespace headway::platform {
 
@@ -16,6 +17,7 @@ namespace headway::platform {
 ///   Plain<T>    a variable that is not atomic: a race on it is an error that the checker reports;
 ///   fence_full   a sequentially consistent fence;
 ///   fence_compiler   one for who has another thread's barrier strike it (process_barrier.hpp);
+///   fence_others   that barrier, for the threads of this process;   self   a thread's name, not 0;
 ///   wait_on, wake   a futex;   pause(attempt), polite_attempts   a polite spin.
 /// All classes over it are plain data without virtual functions: they may lie in memory shared
 /// between processes, and all bytes zero is a valid (empty, free) state of them.
@@ -28,6 +30,16 @@ struct RealAtomics {
 
     /// Keeps the compiler, and nothing else, from moving accesses across it.
     static void fence_compiler() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+    /// A full fence here, and in every thread of this process where it is now. Requires
+    /// join_thread_barriers().
+    static void fence_others() noexcept { pass_thread_barrier(); }
+
+    /// No other living thread of this process has the same. Two instructions.
+    static std::uintptr_t self() noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(&own_scheduler);
+    }
 
     /// Sequentially consistent fence. The algorithms over it are numbered where they use it.
     static void fence_full() noexcept

@@ -25,4 +25,16 @@ inline void pass_process_barrier() noexcept
     (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
+/// From now on threads of this process may pass barriers for each other. False: as above.
+inline bool join_thread_barriers() noexcept
+{
+    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/// As pass_process_barrier(), for the threads of this process alone. Requires that it joined.
+inline void pass_thread_barrier() noexcept
+{
+    (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
 }  // namespace headway::platform

@@ -130,6 +130,13 @@ class BasicThreadSlot {
         return true;
     }
 
+    /// Whether sleep would end at once: for a thread that looks around before it sleeps. A hint.
+    bool has_signal() const noexcept
+    {
+        // Relaxed: who acts on it passes (4) or (8).
+        return state_.load(std::memory_order_relaxed) == signalled;
+    }
+
     /// Out of bed. True: a signal was given (it is used up, the thread looks at its count).
     bool end_sleep() noexcept
     {

@@ -165,6 +165,11 @@ struct ModelAtomics {
         }
     }
 
+    /// membarrier(2) makes the pair as good as a full fence on either side.
+    static void fence_compiler() { fence_full(); }
+    static void fence_others() { fence_full(); }
+    static std::uintptr_t self() { return rl::thread_index() + 1; }
+
     /// The kernel compares and goes to sleep in one step, and orders itself against wakers.
     static platform::FutexWait wait_on(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                                        platform::Deadline /*none in models*/)

@@ -172,7 +172,7 @@ TEST(Wait, ThreadsOfARankWakeForTheirOwnOps)
     for (int round = 0; round < 20; ++round) {
         InProcessNode node(2);
         RankLock& lock = node.lock(1);
-        lock.enable(false);
+        lock.enable(0);
         std::uint32_t got[threads_count] = {};
         Op* ops[threads_count];
         for (std::int32_t tag = 0; tag < threads_count; ++tag) {
@@ -208,7 +208,7 @@ TEST(Wait, AMessageToItselfWakesAnotherThread)
 {
     InProcessNode node(2);
     RankLock& lock = node.lock(1);
-    lock.enable(false);
+    lock.enable(0);
     std::uint32_t got = 0;
     Op* receive = node.start_receive(1, 1, 6, &got, sizeof got);
     std::thread sleeper([&] {
@@ -233,7 +233,7 @@ TEST(Wait, WhatACollectiveCanDoNextWakesAnotherThread)
     config::Knobs knobs;
     InProcessNode node(2, knobs);
     RankLock& lock = node.lock(0);
-    lock.enable(false);
+    lock.enable(0);
     std::uint32_t got = 0;
     Op* receive = node.start_receive(0, 1, 6, &got, sizeof got);
     // The message is here before its receive, so the graph's first node is over when it starts.
