@@ -115,6 +115,16 @@ int Driver::take_distant_frames()
     return taken;
 }
 
+bool Driver::keeps_unsent()
+{
+    if (!has_unsent()) [[likely]] {
+        return false;
+    }
+    network_looked_ns_ = 0;
+    progress();
+    return has_unsent();
+}
+
 bool Driver::listen()
 {
     if (node_.network == nullptr) [[likely]] {

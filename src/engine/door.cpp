@@ -89,7 +89,7 @@ void Door::go_away()
     }
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr ||
-        driver_->has_unsent()) {
+        driver_->keeps_unsent()) {
         sweep_own();
         // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
         // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and

@@ -73,6 +73,9 @@ class Driver {
     {
         return node_.network != nullptr && node_.network->has_unsent();
     }
+    /// Before the rank goes away: looks whether what was sent has ended by now, as over most
+    /// providers a short message has. True: somebody has to poll for it still.
+    bool keeps_unsent();
     /// Before the rank sleeps or goes away: from now on the watch of this process hears of frames
     /// from other nodes. False: there may be some already, sweep again.
     bool listen();
