@@ -174,7 +174,7 @@ class EntriesTest(unittest.TestCase):
         self.assertIn(f"[[gnu::noinline]] static int general_{name}(", general)
         self.assertIn("refuse_communicator", general)
         self.assertIn(f"if (short_way::{name}(comm, n)) [[likely]] {{", entry)
-        self.assertIn(f"return general_{name}(comm, n);", entry)
+        self.assertIn(f"const int code = general_{name}(comm, n);", entry)
         self.assertNotIn("Call call", entry)
 
     def test_predefined_datatypes_have_their_names(self) -> None:

@@ -21,7 +21,7 @@ import wrong_arguments  # noqa: E402
 
 HERE = ROOT / "test" / "abi"
 ABI_SOURCES = ["call", "check", "plain_calls"]
-PLATFORM_SOURCES = ["call_site"]
+PLATFORM_SOURCES = ["call_site", "current_rank"]
 OBJECT_SOURCES = ["handle_table", "error_class", "error_handler"]
 
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "object/observed_call.hpp"
+#include "platform/current_rank.hpp"
 
 namespace headway::test {
 
@@ -22,13 +23,19 @@ StandIn::StandIn()
     reset(object::predefined_error_handler(object::bits_of(MPI_ERRORS_RETURN)));
 }
 
+void StandIn::set_phase(object::Phase phase)
+{
+    access_.phase = phase;
+    platform::set_only_rank(phase == object::Phase::running ? &access_ : nullptr);
+}
+
 void StandIn::reset(object::ErrorHandler* handler)
 {
     world_ = std::make_unique<object::Communicator>(4, 1, MPI_COMM_WORLD, handler);
     self_ = std::make_unique<object::Communicator>(1, 0, MPI_COMM_SELF, handler);
     access_.world = world_.get();
     access_.self = self_.get();
-    access_.phase = object::Phase::running;
+    set_phase(object::Phase::running);
     reached = 0;
     answer = MPI_SUCCESS;
     wide_answer = 0;
@@ -65,12 +72,6 @@ void Door::go_away()
 }  // namespace headway::engine
 
 namespace headway::object {
-
-RankAccess* current_rank() noexcept
-{
-    test::StandIn& stand_in = test::StandIn::instance();
-    return stand_in.phase() == Phase::running ? stand_in.access() : nullptr;
-}
 
 Phase current_phase() noexcept
 {

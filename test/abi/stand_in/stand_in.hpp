@@ -22,7 +22,7 @@ class StandIn {
     /// Running, nothing reached, both communicators with that handler.
     void reset(object::ErrorHandler* handler);
     /// Outside of `running` there is no rank.
-    void set_phase(object::Phase phase) { access_.phase = phase; }
+    void set_phase(object::Phase phase);
 
     MPI_Comm make_communicator();
     void free_communicator(MPI_Comm handle);

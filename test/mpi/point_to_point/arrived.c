@@ -259,7 +259,7 @@ static void in_turn(struct check* t, const struct ends* e, MPI_Comm other)
         const int burst = 1 + round % 5;
         for (int i = 0; i < burst; ++i)
             send_number(t, i % 2 == 0 ? e : &second, i % 2 == 0 ? tag_a : tag_b, 10 * round + i);
-        for (uint64_t left = check_below(&random, 2000); left > 0; --left)
+        for (int left = check_below(&random, 2000); left > 0; --left)
             ++work;
         for (int i = 1; i < burst; i += 2)
             receive_number(t, &second, e->from, tag_b, 10 * round + i, tag_b);
