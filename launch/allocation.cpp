@@ -30,7 +30,7 @@ Words words_of(std::string_view text, std::string_view separators)
             break;
         }
         end = text.find_first_of(separators, begin);
-        words.emplace_back(text.substr(begin, end == text.npos ? end : end - begin));
+        words.emplace_back(text.substr(begin, end == std::string_view::npos ? end : end - begin));
     }
     return words;
 }

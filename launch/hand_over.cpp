@@ -28,7 +28,7 @@ std::string find_program(const std::string& name)
         if (::access(file.c_str(), X_OK) == 0) {
             return file;
         }
-        path.remove_prefix(end == path.npos ? path.size() : end + 1);
+        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
     }
     return {};
 }
@@ -211,6 +211,7 @@ base::Failure hand_over(const Options& options, const Allocation& allocation)
         without_outer_job(own_environment()), settings, own_library_directory());
     const auto pointers_of = [](const std::vector<std::string>& texts) {
         std::vector<char*> pointers;
+        pointers.reserve(texts.size() + 1);
         for (const std::string& text : texts) {
             pointers.push_back(const_cast<char*>(text.c_str()));
         }

@@ -206,7 +206,7 @@ AdjacentGraph unpacked(std::span<const int> all)
 
 /// Ranks may change their number, and then take the neighbours which the rank of their new number
 /// gave.
-int create_reordered(Call& call, Communicator& comm, AdjacentGraph graph,
+int create_reordered(Call& call, Communicator& comm, const AdjacentGraph& graph,
                      const std::vector<object::Site>& sites, MPI_Comm* made)
 {
     object::Rank& rank = rank_of(call);
@@ -282,7 +282,7 @@ int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
             return fail_for_memory(call);
         }
         if (!sites->empty()) {
-            return create_reordered(call, *comm_old, std::move(graph), *sites, comm_dist_graph);
+            return create_reordered(call, *comm_old, graph, *sites, comm_dist_graph);
         }
     }
     return create_adjacent(call, *comm_old, std::move(graph), {}, comm_dist_graph);

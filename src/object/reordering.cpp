@@ -31,9 +31,9 @@ std::vector<int> ranks_by_site(std::span<const Site> sites)
         ++rank;
     }
     std::vector<int> ranks = numbers(sites.size());
-    std::ranges::stable_sort(ranks, {}, [&](int rank) {
+    std::ranges::sort(ranks, {}, [&](int rank) {
         const Site& site = sites[static_cast<std::size_t>(rank)];
-        return std::pair(first_of_node[site.node], first_of_site[{site.node, site.cache}]);
+        return std::tuple(first_of_node[site.node], first_of_site[{site.node, site.cache}], rank);
     });
     return ranks;
 }
