@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "engine/post.hpp"
@@ -69,7 +70,8 @@ class NextMessageTest : public testing::Test {
 TEST_F(NextMessageTest, TakesMessagesOfAllLengthsInTheirOrderAndKeepsNothing)
 {
     EXPECT_FALSE(take(0, 5)) << "nobody has sent";
-    for (const std::size_t bytes : {0, 1, 8, 12, 13, 40, 41, 1000, 4096}) {
+    for (const std::size_t bytes :
+         std::initializer_list<std::size_t>{0, 1, 8, 12, 13, 40, 41, 1000, 4096}) {
         ASSERT_TRUE(send(0, 5, 1, bytes));
         ASSERT_TRUE(send(0, 5, 2, bytes));
         ASSERT_TRUE(take(0, 5));
