@@ -17,8 +17,10 @@ class Door {
     RankLock& lock() noexcept { return lock_; }
     const RankLock& lock() const noexcept { return lock_; }
 
-    /// Before the second thread can enter, perhaps in a call that is inside already.
-    void enable_threads() { lock_.enable(static_cast<std::uint32_t>(inside_)); }
+    /// Before the second thread can enter, perhaps in a call that is inside already. Others may be
+    /// too, in calls that may be made before there is MPI (two threads that open a session each):
+    /// they have no lock, and leave without one.
+    void enable_threads() { lock_.enable(inside_ != 0 ? 1 : 0); }
     /// Where the rank's communication begins (MPI_Init). It owns its ownership word already.
     void open(Driver& driver) noexcept { driver_ = &driver; }
     /// Where it ends (MPI_Finalize): nobody else works for the rank any more.

@@ -19,8 +19,8 @@
 
 namespace headway::sync {
 
-/// Thread rule: any thread of one process; each unlock() by the thread that locked. Not for memory
-/// that processes share. Waiters are not served in order.
+/// Thread rule: any thread of one process; an unlock() by a thread that did not lock does nothing.
+/// Not for memory that processes share. Waiters are not served in order.
 template <typename Atomics>
 class BasicBiasedLock {
   public:
@@ -203,6 +203,10 @@ class BasicBiasedLock {
 
     void unlock_shared() noexcept
     {
+        // Relaxed: see try_lock_shared(). A thread that came in before there was a lock has none.
+        if (owner_.load(std::memory_order_relaxed) != Atomics::self()) [[unlikely]] {
+            return;
+        }
         depth_ = depth_ - 1;
         if (depth_ != 0) {
             return;
