@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "boot/pmi1_line.hpp"
+#include "environment.hpp"
 
 namespace headway::launch {
 namespace {
@@ -47,17 +48,6 @@ void close_all(std::initializer_list<int> descriptors)
             ::close(descriptor);
         }
     }
-}
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts)
-{
-    std::vector<char*> pointers;
-    pointers.reserve(texts.size() + 1);
-    for (const std::string& text : texts) {
-        pointers.push_back(const_cast<char*>(text.c_str()));
-    }
-    pointers.push_back(nullptr);
-    return pointers;
 }
 
 bool bind_to(const std::vector<int>& cpus)

@@ -16,6 +16,9 @@ struct JobIdentity {
     std::string library_directory;  ///< put first on the ranks' library path; empty: none
 };
 
+/// Arguments or an environment as exec takes them. They point into `texts`.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
 /// The environment mpiexec itself was started with, as NAME=VALUE.
 std::vector<std::string> own_environment();
 

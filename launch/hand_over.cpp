@@ -209,17 +209,8 @@ base::Failure hand_over(const Options& options, const Allocation& allocation)
     settings.set = command.value().set;
     const std::vector<std::string> environment = environment_of_launcher(
         without_outer_job(own_environment()), settings, own_library_directory());
-    const auto pointers_of = [](const std::vector<std::string>& texts) {
-        std::vector<char*> pointers;
-        pointers.reserve(texts.size() + 1);
-        for (const std::string& text : texts) {
-            pointers.push_back(const_cast<char*>(text.c_str()));
-        }
-        pointers.push_back(nullptr);
-        return pointers;
-    };
-    const std::vector<char*> words = pointers_of(command.value().words);
-    const std::vector<char*> variables = pointers_of(environment);
+    const std::vector<char*> words = pointers_to(command.value().words);
+    const std::vector<char*> variables = pointers_to(environment);
     std::fprintf(stderr, "headway mpiexec: on %s, started by %s\n", hosts_of(allocation).c_str(),
                  words[0]);
     ::execve(words[0], words.data(), variables.data());
