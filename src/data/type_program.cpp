@@ -65,22 +65,30 @@ class Walk {
         return stream + bytes;
     }
 
-    /// Runs of a size known to the compiler become single moves. `step` is from one to the next in
-    /// the stream.
-    template <std::size_t bytes>
-    static void copy_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
-                          std::size_t step, std::uint64_t count)
+    /// Each of `count` runs by `move(to, from)`; `step` is from one to the next in the stream.
+    template <typename Move>
+    static void move_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
+                          std::size_t step, std::uint64_t count, Move move)
     {
 #pragma GCC unroll 4
         for (std::uint64_t i = 0; i < count; ++i) {
             if constexpr (is_pack) {
-                std::memcpy(stream, reinterpret_cast<const void*>(address), bytes);
+                move(stream, reinterpret_cast<const std::byte*>(address));
             } else {
-                std::memcpy(reinterpret_cast<void*>(address), stream, bytes);
+                move(reinterpret_cast<std::byte*>(address), stream);
             }
             address += static_cast<std::uintptr_t>(stride);
             stream += step;
         }
+    }
+
+    /// Runs of a size known to the compiler become single moves.
+    template <std::size_t bytes>
+    static void copy_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
+                          std::size_t step, std::uint64_t count)
+    {
+        move_runs(address, stride, stream, step, count,
+                  [](std::byte* to, const std::byte* from) { std::memcpy(to, from, bytes); });
     }
 
     /// Runs of half.. to 2 * half bytes, each by two moves that overlap.
@@ -88,16 +96,10 @@ class Walk {
     static void copy_ends_of_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
                                   Stream stream, std::size_t step, std::uint64_t count)
     {
-#pragma GCC unroll 4
-        for (std::uint64_t i = 0; i < count; ++i) {
-            if constexpr (is_pack) {
-                copy_ends<half>(stream, reinterpret_cast<const std::byte*>(address), bytes);
-            } else {
-                copy_ends<half>(reinterpret_cast<std::byte*>(address), stream, bytes);
-            }
-            address += static_cast<std::uintptr_t>(stride);
-            stream += step;
-        }
+        move_runs(address, stride, stream, step, count,
+                  [bytes](std::byte* to, const std::byte* from) {
+                      copy_ends<half>(to, from, bytes);
+                  });
     }
 
     static void copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
