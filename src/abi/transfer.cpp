@@ -29,6 +29,23 @@ bool send_packed_at_once(Rank& rank, const Communicator& comm, const Transfer& t
                                   name_of_sent(comm, transfer.tag), packed, transfer.bytes);
 }
 
+namespace {
+
+/// Whether a message that is not one run of bytes may move to or from its elements directly.
+bool moves_in_place(Rank& rank, const Transfer& transfer)
+{
+    return transfer.bytes > config::eager_limit_max && protocol::carries_elements(rank.driver());
+}
+
+void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* keep)
+{
+    op->in_elements = state;
+    op->elements = &keep->elements();
+    object::set_keep(*op, keep);
+}
+
+}  // namespace
+
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
 {
     Op* op = rank.driver().create_op(engine::OpKind::send);
@@ -38,7 +55,10 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     op->header = name_of_sent(comm, transfer.tag);
     op->peer = peer_of(comm, transfer.peer);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
-    if (transfer.is_packed || transfer.is_copied) {
+    if (transfer.is_packed && !transfer.is_copied && moves_in_place(rank, transfer)) {
+        op->address = nullptr;
+        set_elements(op, engine::InElements::yes, new object::ElementsInPlace(transfer.block()));
+    } else if (transfer.is_packed || transfer.is_copied) {
         auto* keep = new object::PackedSend(transfer.block());
         op->address = keep->bytes();
         object::set_keep(*op, keep);
@@ -48,10 +68,14 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     return op;
 }
 
-void set_target(Op* op, const Transfer& transfer)
+void set_target(Rank& rank, Op* op, const Transfer& transfer)
 {
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
-    if (transfer.is_packed) {
+    if (transfer.is_packed && moves_in_place(rank, transfer)) {
+        auto* keep = new object::ElementsToReceive(transfer.block(), config::eager_limit_max);
+        op->address = keep->bytes();
+        set_elements(op, engine::InElements::possible, keep);
+    } else if (transfer.is_packed) {
         auto* keep = new object::PackedReceive(transfer.block());
         op->address = keep->bytes();
         object::set_keep(*op, keep);
@@ -66,7 +90,7 @@ Op* begin_receive(Rank& rank, const Communicator& comm, const Transfer& transfer
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
-    set_target(op, transfer);
+    set_target(rank, op, transfer);
     protocol::start_receive(rank.driver(), op);
     return op;
 }

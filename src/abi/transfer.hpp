@@ -47,7 +47,7 @@ engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
 engine::Op* begin_receive(object::Rank& rank, const object::Communicator& comm,
                           const Transfer& transfer);
 /// Says where a receive's message goes. Its name is set, and it is not started yet.
-void set_target(engine::Op* op, const Transfer& transfer);
+void set_target(object::Rank& rank, engine::Op* op, const Transfer& transfer);
 
 /// Sends in buffered mode. False: the node heap is exhausted. Failure: no buffer is attached, or it
 /// has no room.

@@ -18,11 +18,10 @@ constexpr std::int64_t patrol_ns = 1'000'000;
 /// For which it leaves copies to the ranks where there is no idle core.
 constexpr std::int64_t grace_ns = 5'000'000;
 
-/// The ranks of this process that are wanted, and whom the work for them found away.
-bool sweep_wanted(Worker& worker)
+/// The ranks of this process in a set of those that are wanted.
+bool sweep_set(Worker& worker, RankSet& wanted)
 {
     Node& node = worker.node();
-    RankSet& wanted = node.directory.wanted;
     bool has_worked = false;
     for (std::uint32_t rank = wanted.next(); rank != ranks_per_node_max;
          rank = wanted.next(rank + 1)) {
@@ -34,7 +33,16 @@ bool sweep_wanted(Worker& worker)
             has_worked = true;
         }
     }
-    return (worker.has_asked() && worker.help()) || has_worked;
+    return has_worked;
+}
+
+/// And whom the work for them found away.
+bool sweep_wanted(Worker& worker)
+{
+    Directory& directory = worker.node().directory;
+    const bool has_worked = sweep_set(worker, directory.wanted_at_home);
+    const bool has_helped = sweep_set(worker, directory.wanted) || has_worked;
+    return (worker.has_asked() && worker.help()) || has_helped;
 }
 
 }  // namespace

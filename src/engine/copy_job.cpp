@@ -2,8 +2,11 @@
 #include "engine/copy_job.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
+#include <utility>
 
+#include "data/type_program.hpp"
 #include "engine/driver.hpp"
 #include "platform/process.hpp"
 
@@ -42,6 +45,12 @@ bool is_inside(const Node& node, const RankState& rank)
 bool is_ours_to_copy(Worker& worker, const CopyJob& job)
 {
     Node& node = worker.node();
+    if (job.is_staged_only) {
+        return false;
+    }
+    if (job.has_elements()) {
+        return job.receiver->process == node.own_process;  // and so does the sender's end
+    }
     const auto is_here = [&](const transport::Place& place) {
         return place.process == node.own_process || place.process == transport::Place::everywhere;
     };
@@ -85,8 +94,21 @@ void finish(Worker& worker, CopyJob* job)
     worker.complete(job->send);
 }
 
-/// Counts what was copied from `source` to `target`, how it ended, and completes the message with
-/// its last piece.
+/// Counts bytes of the message as dealt with, and completes it with the last of them.
+void count_bytes(Worker& worker, CopyJob* job, std::uint64_t bytes, OpError error)
+{
+    if (error != OpError::none) {
+        // Relaxed: published by the exchange below.
+        job->error.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
+    }
+    // (1) acq_rel, pairs with itself: the last one to finish has all pieces and passes them on
+    // with the ops' words.
+    if (job->copied.fetch_add(bytes, std::memory_order_acq_rel) + bytes == job->total_bytes) {
+        finish(worker, job);
+    }
+}
+
+/// Counts what was copied from `source` to `target`, and how it ended.
 void account(Worker& worker, CopyJob* job, const transport::Place& target,
              const transport::Place& source, std::uint64_t bytes, transport::CopyOutcome outcome)
 {
@@ -96,11 +118,6 @@ void account(Worker& worker, CopyJob* job, const transport::Place& target,
         // never arrives, and the launcher ends the job.
         return;
     }
-    if (outcome != transport::CopyOutcome::done) {
-        // Relaxed: published by the exchange below.
-        job->error.store(static_cast<std::uint32_t>(OpError::bad_address),
-                         std::memory_order_relaxed);
-    }
     RankCounters& counters = job->receive->owner->counters;
     if (source.process == transport::Place::everywhere && crosses(*job)) {
         // Relaxed, as below: a statistic.
@@ -108,10 +125,48 @@ void account(Worker& worker, CopyJob* job, const transport::Place& target,
     } else if (source.process != target.process) {
         counters.bytes_copied_across.fetch_add(bytes, std::memory_order_relaxed);
     }
-    // (1) acq_rel, pairs with itself: the last one to finish has all pieces and passes them on
-    // with the ops' words.
-    if (job->copied.fetch_add(bytes, std::memory_order_acq_rel) + bytes == job->total_bytes) {
-        finish(worker, job);
+    count_bytes(worker, job, bytes,
+                outcome == transport::CopyOutcome::done ? OpError::none : OpError::bad_address);
+}
+
+/// Bytes of elements, or of a place of this process, to a place of this process, or the reverse.
+void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target)
+{
+    if (job.source_elements != nullptr) {
+        data::pack(*job.source_elements, from, from + bytes, target);
+    } else {
+        std::memcpy(target, job.source.address + from, bytes);
+    }
+}
+
+void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
+                  const std::byte* source)
+{
+    if (job.target_elements != nullptr) {
+        data::unpack(*job.target_elements, from, from + bytes, source);
+    } else {
+        std::memcpy(job.target.address + from, source, bytes);
+    }
+}
+
+/// Between elements of this process, or from or to them: as much at a time as stays in the cache
+/// nearest to the core where both ends have gaps.
+void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes)
+{
+    if (job.source_elements == nullptr) {
+        write_target(job, from, bytes, job.source.address + from);
+        return;
+    }
+    if (job.target_elements == nullptr) {
+        read_source(job, from, bytes, job.target.address + from);
+        return;
+    }
+    constexpr std::size_t load_bytes = 16 * 1024;
+    std::byte load[load_bytes];
+    for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
+        const std::uint64_t now = std::min<std::uint64_t>(load_bytes, bytes - done);
+        read_source(job, from + done, now, load);
+        write_target(job, from + done, now, load);
     }
 }
 
@@ -125,11 +180,24 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
         return 0;
     }
     const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
+    if (job->has_elements()) {
+        copy_elements(*job, from, bytes);
+        count_bytes(worker, job, bytes, OpError::none);
+        return bytes;
+    }
     const transport::Place source{job->source.address + from, job->source.process};
     const transport::Place target{job->target.address + from, job->target.process};
     account(worker, job, target, source, bytes,
             worker.node().peer_memory.copy(target, source, bytes));
     return bytes;
+}
+
+/// The slot of a piece is empty.
+void release_slot(Worker& worker, const StagedPiece& piece)
+{
+    if (piece.slot->release()) {
+        worker.ring(*piece.job->sender);
+    }
 }
 
 /// Moves a staged piece from its slot to its target, drops its reference.
@@ -138,16 +206,34 @@ void deliver_piece(Driver& driver, const StagedPiece& piece)
     CopyJob* const job = piece.job;
     const transport::Place target{job->target.address + piece.from, job->target.process};
     const transport::Place source{piece.slot->bytes, transport::Place::everywhere};
-    const auto outcome = driver.node().peer_memory.copy(target, source, piece.bytes);
-    piece.slot->release();
+    auto outcome = transport::CopyOutcome::done;
+    if (&driver.rank() == job->receiver && driver.is_local()) {
+        write_target(*job, piece.from, piece.bytes, piece.slot->bytes);
+    } else {
+        outcome = driver.node().peer_memory.copy(target, source, piece.bytes);
+    }
+    release_slot(driver.worker(), piece);
     account(driver.worker(), job, target, source, piece.bytes, outcome);
     drop_reference(driver.worker(), job);
 }
 
-/// Of a message of a few pieces smaller ones, so that both copy at the same time.
+/// A staged piece of which its receiver can never hear.
+void lose_piece(Driver& driver, const StagedPiece& piece)
+{
+    release_slot(driver.worker(), piece);
+    count_bytes(driver.worker(), piece.job, piece.bytes, OpError::no_memory);
+    drop_reference(driver.worker(), piece.job);
+}
+
+/// Of a message of a few pieces smaller ones, so that both copy at the same time; of short runs,
+/// which take longer, smaller ones still. The first node of a program is a run.
 std::uint64_t staged_bytes_of(const CopyJob& job)
 {
-    constexpr std::uint64_t pieces_wanted = 4;
+    constexpr std::uint64_t short_run_bytes = 256;
+    const bool has_short_runs =
+        job.source_elements != nullptr &&
+        job.source_elements->program.nodes.front().packed_bytes < short_run_bytes;
+    const std::uint64_t pieces_wanted = has_short_runs ? 16 : 4;
     return std::clamp<std::uint64_t>(job.total_bytes / pieces_wanted, StagingSlot::bytes_max / 8,
                                      StagingSlot::bytes_max);
 }
@@ -201,29 +287,91 @@ Staging* staging_of(Driver& driver)
     return rank.staging;
 }
 
-/// Stages the next piece. False: there is no slot for it.
-bool stage_piece(Driver& driver, CopyJob* job)
+/// Stages the next piece in a slot that is empty and in turn.
+void stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot)
+{
+    const std::uint64_t wanted = staged_bytes_of(*job);
+    // Relaxed: as in copy_piece().
+    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
+    if (from >= job->total_bytes) {
+        return;
+    }
+    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
+    if (job->source_elements != nullptr) {
+        staging.take(slot);
+        read_source(*job, from, bytes, slot->bytes);
+    } else {
+        staging.fill(slot, job->source.address + from, bytes);
+    }
+    // Relaxed: as in find_copy().
+    job->references.fetch_add(1, std::memory_order_relaxed);
+    const StagedPiece piece{job, slot, from, bytes};
+    if (driver.post_record(job->receiver->rank, transport::FrameKind::piece, piece)) {
+        return;
+    }
+    if (job->is_staged_only) {
+        lose_piece(driver, piece);
+    } else {
+        deliver_piece(driver, piece);
+    }
+}
+
+/// False: there is no slot for the next piece, or the rank's slots cannot be made.
+bool try_stage(Driver& driver, CopyJob* job)
 {
     Staging* const staging = staging_of(driver);
     StagingSlot* const slot = staging != nullptr ? staging->next() : nullptr;
     if (slot == nullptr) {
         return false;
     }
-    const std::uint64_t wanted = staged_bytes_of(*job);
+    stage_piece(driver, job, *staging, slot);
+    return true;
+}
+
+/// A message that cannot move for want of memory.
+void give_up(Worker& worker, CopyJob* job)
+{
     // Relaxed: as in copy_piece().
-    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
-    if (from >= job->total_bytes) {
-        return true;
+    const std::uint64_t from =
+        job->taken.fetch_add(job->total_bytes, std::memory_order_relaxed);
+    if (from < job->total_bytes) {
+        count_bytes(worker, job, job->total_bytes - from, OpError::no_memory);
     }
-    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
-    staging->fill(slot, job->source.address + from, bytes);
-    // Relaxed: as in find_copy().
-    job->references.fetch_add(1, std::memory_order_relaxed);
-    const StagedPiece piece{job, slot, from, bytes};
-    if (!driver.post_record(job->receiver->rank, transport::FrameKind::piece, piece)) {
+}
+
+/// Stages pieces of a message that goes no other way, a few; their number. The others have their
+/// turn, and an owner who comes back is not kept waiting.
+int stage_some(Driver& driver, CopyJob* job)
+{
+    constexpr int pieces_a_turn = 2;
+    Staging* const staging = staging_of(driver);
+    if (staging == nullptr) {
+        give_up(driver.worker(), job);
+        return 1;
+    }
+    int staged = 0;
+    for (; staged < pieces_a_turn && job->has_pieces(); ++staged) {
+        StagingSlot* const slot = staging->await_next();
+        if (slot == nullptr) {
+            break;
+        }
+        stage_piece(driver, job, *staging, slot);
+    }
+    return staged;
+}
+
+/// Takes out what was kept for a thread of this process; the number of pieces.
+int deliver_kept(Driver& driver)
+{
+    int delivered = 0;
+    StagingSlot* slot = std::exchange(driver.rank().kept_pieces, nullptr);
+    for (; slot != nullptr; ++delivered) {
+        // Copied first: the slot is its sender's once it is empty.
+        const StagedPiece piece = slot->kept;
+        slot = slot->next_kept;
         deliver_piece(driver, piece);
     }
-    return true;
+    return delivered;
 }
 
 void take_invitations(RankState& rank)
@@ -293,6 +441,15 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
     job->target = target;
     job->total_bytes = bytes;
     job->piece_bytes = driver.node().knobs.copy_piece;
+    if (send->in_elements == InElements::yes) {
+        job->source_elements = send->elements;
+    }
+    if (receive->in_elements == InElements::possible) {
+        receive->in_elements = InElements::yes;
+        job->target_elements = receive->elements;
+    }
+    job->is_staged_only = crosses(*job) && (job->has_elements() ||
+                                            !driver.node().peer_memory.can_reach(source.process));
     RankState& rank = driver.rank();
     RankState& sender = *send->owner;
     job->next = rank.copies;
@@ -301,7 +458,11 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
         // Relaxed: nobody else knows the job yet.
         job->references.store(2, std::memory_order_relaxed);
         sender.invitations.push(&job->invitation);
-        sender.ownership.notify_parked();
+        if (job->is_staged_only) {
+            driver.worker().ring(sender);
+        } else {
+            sender.ownership.notify_parked();
+        }
     }
     return true;
 }
@@ -326,7 +487,7 @@ bool copy_next(Driver& driver, CopyShare share)
     if (job == nullptr) {
         return false;
     }
-    return (is_to_stage(driver, *job) && stage_piece(driver, job)) ||
+    return (is_to_stage(driver, *job) && try_stage(driver, job)) ||
            copy_piece(driver.worker(), job, large_piece(driver.rank(), *job)) != 0;
 }
 
@@ -334,7 +495,55 @@ void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t /*s
 {
     const auto piece = frame.record<StagedPiece>();
     piece.job->sweeps_left_to_sender = 0;
+    if (piece.job->target_elements != nullptr && !driver.is_local()) {
+        piece.slot->kept = piece;
+        piece.slot->next_kept = std::exchange(driver.rank().kept_pieces, piece.slot);
+        return;
+    }
     deliver_piece(driver, piece);
+}
+
+int move_staged_only(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (!rank.invitations.is_empty()) {
+        take_invitations(rank);
+    }
+    if (!driver.is_local()) {
+        return 0;
+    }
+    int moved = rank.kept_pieces != nullptr ? deliver_kept(driver) : 0;
+    prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
+    for (CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
+        moved += job->is_staged_only ? stage_some(driver, job) : 0;
+    }
+    return moved;
+}
+
+bool has_pieces_for_own_process(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (rank.kept_pieces != nullptr) {
+        return true;
+    }
+    for (const CopyJob* job = rank.copies; job != nullptr; job = job->next) {
+        if (job->has_elements() && !job->is_staged_only && job->has_pieces() &&
+            is_away(*job->sender)) {
+            return true;
+        }
+    }
+    for (const CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
+        if (!job->has_pieces()) {
+            continue;
+        }
+        // Whoever empties a slot that is awaited rings.
+        if (job->is_staged_only
+                ? rank.staging == nullptr || rank.staging->await_next() != nullptr
+                : job->has_elements() && is_away(*job->receiver)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 CopyJob* find_copy(Driver& driver)
@@ -365,12 +574,12 @@ bool has_unattended_copies(Driver& driver)
     prune(driver.worker(), &rank.invited, &CopyJob::next_invited);
     for (const CopyJob* job = rank.copies; job != nullptr; job = job->next) {
         // A sender that stops waiting leaves behind what it was invited to.
-        if (is_away(*job->sender)) {
+        if (!job->is_staged_only && is_away(*job->sender)) {
             return true;
         }
     }
     for (const CopyJob* job = rank.invited; job != nullptr; job = job->next_invited) {
-        if (is_away(*job->receiver)) {
+        if (!job->is_staged_only && is_away(*job->receiver)) {
             return true;
         }
     }

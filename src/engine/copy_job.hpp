@@ -3,6 +3,11 @@
 // A long message on its way, as pieces that anybody may copy: the receiver, the sender, or a helper
 // of either. In the node heap.
 //
+// Where no thread has both ends at hand, because the system lets no process into the other one or
+// because an end lies in elements with gaps, which only their own process knows, all pieces go
+// through slots of the sender: a thread of its process puts them there, one of the receiver's
+// process takes them out.
+//
 // Life: made under the receiver's word when the message has matched; it hangs in the receiver's
 // list while there are pieces nobody has taken, and an invitation goes to the sender. Each of them,
 // and each thread that copies without a word in hand, holds a reference. Whoever copies the last
@@ -38,6 +43,10 @@ struct CopyJob {
     transport::Place target;
     std::uint64_t total_bytes = 0;
     std::uint64_t piece_bytes = 0;
+    // Null: the bytes lie at the place's address. Else its process alone can read them.
+    const data::TypedElements* source_elements = nullptr;
+    const data::TypedElements* target_elements = nullptr;
+    bool is_staged_only = false;  ///< all pieces go through slots of the sender
 
     /// Sweeps in which the receiver has left the pieces to a sender that waits too, since one came.
     /// Its executor's own.
@@ -51,11 +60,15 @@ struct CopyJob {
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
     /// Relaxed: the exchange that takes a piece decides.
+    bool has_elements() const noexcept
+    {
+        return source_elements != nullptr || target_elements != nullptr;
+    }
     bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }
 };
 
 /// Makes the job of a matched message, hangs it into the driver's rank (the receiver) and invites
-/// the sender. False: the node heap is exhausted and nothing happened.
+/// the sender. The ops say where their bytes lie in elements; the places hold otherwise. False: the node heap is exhausted and nothing happened.
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
 
@@ -77,15 +90,15 @@ enum class CopyShare : std::uint8_t {
 /// if there is none.
 bool copy_next(Driver& driver, CopyShare share);
 
-/// Payload of a frame of kind piece. It carries a reference to the job.
-struct StagedPiece {
-    CopyJob* job = nullptr;
-    StagingSlot* slot = nullptr;
-    std::uint64_t from = 0;  ///< place in the message
-    std::uint64_t bytes = 0;
-};
+/// Part of a sweep: stages pieces of messages of the driver's rank that go no other way, and takes
+/// out those that were kept for this process; the number of pieces.
+int move_staged_only(Driver& driver);
 
-/// Handler of such frames.
+/// Whether pieces of the driver's rank need a thread of its process: to be staged, there being
+/// room, to be taken out, or to be copied between elements.
+bool has_pieces_for_own_process(Driver& driver);
+
+/// Handler of frames of kind piece.
 void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
 /// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is

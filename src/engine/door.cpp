@@ -49,7 +49,8 @@ void Door::leave_others()
         driver_->worker().hand_over();
     }
     RankState& rank = driver_->rank();
-    if ((rank.copies != nullptr || !rank.fired.is_empty()) && lock_.has_parker()) {
+    if ((rank.copies != nullptr || driver_->has_staged_only() || !rank.fired.is_empty()) &&
+        lock_.has_parker()) {
         rank.ownership.nudge();
     }
 }
@@ -96,6 +97,7 @@ void Door::go_away()
         // then looks whether it waits, one sees the other.
         platform::RealAtomics::fence_full();
         bool is_behind = has_unattended_copies(*driver_);
+        bool needs_own_process = has_pieces_for_own_process(*driver_);
         std::int64_t due_ns = driver_->look_again_ns();
         platform::scheduling_point();
         while (rank.ownership.leave()) {
@@ -103,6 +105,7 @@ void Door::go_away()
             driver_->progress();
             sweep_own();
             is_behind = has_unattended_copies(*driver_);
+            needs_own_process = has_pieces_for_own_process(*driver_);
             due_ns = driver_->look_again_ns();
         }
         is_away_ = true;
@@ -112,6 +115,9 @@ void Door::go_away()
         }
         if (is_behind) {
             driver_->worker().leave_behind(rank);
+        }
+        if (needs_own_process) [[unlikely]] {
+            driver_->worker().leave_to_own_process(rank);
         }
     }
     if (driver_->worker().has_asked()) {

@@ -20,6 +20,9 @@ int Driver::progress()
         events += post_waiting();
     }
     events += node_.poller(*this);
+    if (has_staged_only()) [[unlikely]] {
+        events += move_staged_only(*this);
+    }
     if (!rank_.fired.is_empty() || rank_.stalled_graphs != nullptr ||
         rank_.owner_graphs != nullptr) {
         events += run_fired_nodes(*this);

@@ -16,6 +16,14 @@ struct RankState;
 struct GraphInstance;
 struct Op;
 
+}  // namespace headway::engine
+
+namespace headway::data {
+struct TypedElements;
+}  // namespace headway::data
+
+namespace headway::engine {
+
 /// A message that arrived before its receive, as it hangs in its receiver's lists. The bytes of an
 /// eager one follow it; then the receiver owns it. For an offered one it is part of the sender's
 /// op, which stays until a receive has taken the message: offers cost their receiver nothing, but
@@ -48,6 +56,13 @@ enum class OpError : std::uint8_t {
     bad_address,    ///< a buffer is not mapped where the caller said
     no_memory,      ///< the node heap is exhausted
     user_function,  ///< a user-defined reduction could not run
+};
+
+/// Whether the bytes of an op's message lie in elements with gaps.
+enum class InElements : std::uint8_t {
+    no,        ///< they lie at `address`
+    possible,  ///< a receive: they go to `address` if they travel with their name, else as below
+    yes,       ///< they lie in `elements`
 };
 
 /// One started operation; a request is its MPI face. In the node heap, so that whoever works for
@@ -97,6 +112,8 @@ struct alignas(platform::cache_line_bytes) Op {
     GraphInstance* graph = nullptr;  ///< whose node the op is
     std::uint32_t node = 0;
     std::uint16_t record_bytes = 0;
+    /// Of a send set by its owner, of a receive by its owner and then by who matches it.
+    InElements in_elements = InElements::no;
     /// Counted in the owner's open_ops until it is complete; a control op until it is posted.
     bool is_open = false;
 
@@ -114,6 +131,12 @@ struct alignas(platform::cache_line_bytes) Op {
     /// An offered message waits here for its receive. Set by the receiver.
     union {
         Unexpected arrival;
+    };
+
+    /// Where the bytes lie that may be in elements. For the owner's process only, and set only if
+    /// `in_elements` says so. They stay until the op is over.
+    union {
+        const data::TypedElements* elements;
     };
 
     /// Requires: nothing hangs there.

@@ -109,6 +109,7 @@ struct RankState {
     GraphInstance* owner_graphs = nullptr;    ///< runs whose next node is the owner's to run
     CopyJob* copies = nullptr;                ///< copies into this rank with pieces to be taken
     CopyJob* invited = nullptr;               ///< copies out of this rank that it was asked to join
+    StagingSlot* kept_pieces = nullptr;       ///< staged pieces for a thread of its process
     Staging* staging = nullptr;               ///< made with the first piece that goes through it
     Op* spare_ops = nullptr;                  ///< ops to be used again, linked by `next`
     std::uint32_t spare_op_count = 0;
@@ -154,6 +155,8 @@ struct Directory {
     std::atomic<std::uint32_t> ready{0};
     // Ranks that nobody in MPI works for, although their bell was rung: for idle ranks and agents.
     RankSet wanted;
+    // Likewise, for agents of the rank's own process only.
+    RankSet wanted_at_home;
     // Ranks asleep in the one wait, whom one may wake to work for others.
     RankSet idle;
     // Ranks that have ended their communication: nobody waits for them in vain unnoticed.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "platform/atomic.hpp"
 #include "platform/cpu.hpp"
@@ -22,22 +23,45 @@
 
 namespace headway::engine {
 
+struct CopyJob;
+struct StagingSlot;
+
+/// Payload of a frame of kind piece. It carries a reference to the job.
+struct StagedPiece {
+    CopyJob* job = nullptr;
+    StagingSlot* slot = nullptr;
+    std::uint64_t from = 0;  ///< place in the message
+    std::uint64_t bytes = 0;
+};
+
 struct StagingSlot {
     static constexpr std::size_t bytes_max = 32 * 1024;
 
-    // Set by the sender when it fills the slot, cleared by whoever has emptied it.
-    alignas(platform::cache_line_bytes) std::atomic<std::uint32_t> is_full{0};
+    enum class State : std::uint32_t {
+        empty,
+        full,
+        awaited,  ///< full, and its rank has pieces that cannot go another way
+    };
+
+    // Full and awaited are the sender's doing, empty that of whoever took the piece out.
+    alignas(platform::cache_line_bytes) std::atomic<State> state{State::empty};
+    // A piece that came to one who could not take it out: in the receiver's list until a thread of
+    // its own process does. The receiver's executor's.
+    StagedPiece kept;
+    StagingSlot* next_kept = nullptr;
     alignas(platform::cache_line_bytes) std::byte bytes[bytes_max];
 
-    /// Thread rule: whoever took the piece out of it; the slot is not his any more.
-    void release() noexcept
+    /// True: the slot's rank waits for it, so ring its bell. Thread rule: whoever took the piece
+    /// out of it; the slot is not his any more.
+    [[nodiscard]] bool release() noexcept
     {
-        is_full.store(0, std::memory_order_release);  // (1) release, pairs with (2)
+        // (1) release, pairs with (2) and (3): the piece has been read; acquire, pairs with (3).
+        return state.exchange(State::empty, std::memory_order_acq_rel) == State::awaited;
     }
 };
 
-/// One rank's slots, which follow it in memory. Plain data; only open() sets what is not zero.
-/// Thread rule: the rank's executor.
+/// One rank's slots, which follow it in memory. A slot is made when its turn first comes: what no
+/// message has used costs no page. Thread rule: the rank's executor.
 class Staging {
   public:
     static constexpr std::size_t bytes_needed(std::uint32_t slots) noexcept
@@ -63,17 +87,37 @@ class Staging {
     /// The next slot in turn, or null where its piece has not been taken out yet.
     StagingSlot* next() noexcept
     {
-        StagingSlot* const slot = first() + next_;
+        StagingSlot* const slot = slot_in_turn();
         // (2) acquire, pairs with (1): what was in it has been read.
-        return slot->is_full.load(std::memory_order_acquire) == 0 ? slot : nullptr;
+        return slot->state.load(std::memory_order_acquire) == StagingSlot::State::empty ? slot
+                                                                                        : nullptr;
     }
 
-    /// Fills the slot that next() gave; `source` is memory of this process. The frame that names
-    /// the slot publishes it.
+    /// next() of one who cannot do without: where it gives null, whoever empties the slot rings.
+    StagingSlot* await_next() noexcept
+    {
+        StagingSlot* const slot = slot_in_turn();
+        auto seen = StagingSlot::State::full;
+        // (3) release, pairs with (1); acquire, as (2), where the slot has just become empty.
+        (void)slot->state.compare_exchange_strong(seen, StagingSlot::State::awaited,
+                                                  std::memory_order_acq_rel,
+                                                  std::memory_order_acquire);
+        return seen == StagingSlot::State::empty ? slot : nullptr;
+    }
+
+    /// Takes the slot that next() gave, for the caller to fill. The frame that names it publishes
+    /// it.
+    void take(StagingSlot* slot) noexcept
+    {
+        // Relaxed: see above.
+        slot->state.store(StagingSlot::State::full, std::memory_order_relaxed);
+        next_ = next_ + 1 == slots_ ? 0 : next_ + 1;
+    }
+
+    /// take(), and fills it; `source` is memory of this process.
     void fill(StagingSlot* slot, const std::byte* source, std::size_t bytes) noexcept
     {
-        slot->is_full.store(1, std::memory_order_relaxed);  // relaxed: see above
-        next_ = next_ + 1 == slots_ ? 0 : next_ + 1;
+        take(slot);
         const bool streams = choice_.next_streams();
         const std::uint64_t begin = platform::ticks();
         if (streams) {
@@ -88,11 +132,20 @@ class Staging {
     static constexpr std::uint32_t slots_max = 128;
 
   private:
-    StagingSlot* first() noexcept { return reinterpret_cast<StagingSlot*>(this + 1); }
+    StagingSlot* slot_in_turn() noexcept
+    {
+        StagingSlot* const slot = reinterpret_cast<StagingSlot*>(this + 1) + next_;
+        if (next_ == slots_made_) [[unlikely]] {
+            new (slot) StagingSlot;
+            ++slots_made_;
+        }
+        return slot;
+    }
 
     alignas(platform::cache_line_bytes) transport::shm::StoreChoice choice_;
     std::uint32_t slots_ = 0;
     std::uint32_t next_ = 0;
+    std::uint32_t slots_made_ = 0;
 };
 
 }  // namespace headway::engine

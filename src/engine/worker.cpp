@@ -135,12 +135,16 @@ void Worker::work_for(RankState& rank)
         } while (!rank.ownership.is_parked() && !driver.listen());
         const bool is_left = defers_copies_ && has_unattended_copies(driver);
         CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
+        const bool needs_own_process = !driver.is_local() && has_pieces_for_own_process(driver);
         const std::int64_t due_ns = driver.look_again_ns();
         holding_ = held_before;
         platform::scheduling_point();
         again = rank.ownership.release_hold();
         if (due_ns != 0) [[unlikely]] {
             see_to(rank, due_ns);
+        }
+        if (needs_own_process) [[unlikely]] {
+            leave_to_own_process(rank);
         }
         if (is_left) {
             node_.directory.wanted.add(rank.rank);
@@ -217,6 +221,13 @@ bool Worker::help_wanted()
         }
     }
     return has_worked;
+}
+
+/// If its agent finds the word held, the holder sees the same need when he lets go.
+void Worker::leave_to_own_process(RankState& rank)
+{
+    node_.directory.wanted_at_home.add(rank.rank);
+    wake_agent_of(rank);
 }
 
 void Worker::wake_agent_of(const RankState& rank)

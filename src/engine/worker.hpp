@@ -59,6 +59,8 @@ class Worker {
 
     /// `rank` is left behind with copies that nobody does.
     void leave_behind(RankState& rank);
+    /// Likewise, with pieces that only its own process can move.
+    void leave_to_own_process(RankState& rank);
 
     /// An idle rank was woken to help: what it cannot do it must pass on.
     void take_over() noexcept { must_hand_over_ = true; }

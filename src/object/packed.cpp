@@ -33,6 +33,26 @@ PackedSend::PackedSend(const TypedBlock& block)
 
 void PackedSend::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
 
+ElementsInPlace::ElementsInPlace(TypedBlock block)
+    : block_(std::move(block)), elements_(elements_of(block_))
+{
+}
+
+void ElementsInPlace::finish(Rank& /*rank*/, engine::Op& /*op*/) {}
+
+ElementsToReceive::ElementsToReceive(TypedBlock block, std::uint64_t buffer_bytes)
+    : ElementsInPlace(std::move(block)),
+      packed_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes))
+{
+}
+
+void ElementsToReceive::finish(Rank& /*rank*/, engine::Op& op)
+{
+    if (op.in_elements != engine::InElements::yes) {
+        data::unpack(elements(), 0, op.status_bytes, packed_.get());
+    }
+}
+
 PackedReceive::PackedReceive(TypedBlock block)
     : block_(std::move(block)),
       packed_(std::make_unique_for_overwrite<std::byte[]>(block_.packed_bytes()))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements with gaps: they travel packed, and a receive must leave the gaps of the user's buffer
-// alone. Whatever travels packed lies in a private buffer that is kept with the op and, for a
-// receive, unpacked by the owner when it completes the request.
+// alone. A short message lies in a private buffer that is kept with the op and, for a receive,
+// unpacked by the owner when it completes the request. A long one is packed and unpacked in pieces
+// on its way (engine/copy_job.hpp), where protocol::carries_elements says so.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,31 @@ void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t byte
 class PackedSend final : public OpKeep {
   public:
     explicit PackedSend(const TypedBlock& block);
+
+    std::byte* bytes() noexcept { return packed_.get(); }
+    void finish(Rank& rank, engine::Op& op) override;
+
+  private:
+    std::unique_ptr<std::byte[]> packed_;
+};
+
+/// Kept with an op whose bytes are moved to or from the user's elements directly.
+class ElementsInPlace : public OpKeep {
+  public:
+    explicit ElementsInPlace(TypedBlock block);
+
+    const data::TypedElements& elements() const noexcept { return elements_; }
+    void finish(Rank& rank, engine::Op& op) override;
+
+  private:
+    TypedBlock block_;
+    data::TypedElements elements_;
+};
+
+/// The same for a receive, whose message may also come in one piece of at most `buffer_bytes`.
+class ElementsToReceive final : public ElementsInPlace {
+  public:
+    ElementsToReceive(TypedBlock block, std::uint64_t buffer_bytes);
 
     std::byte* bytes() noexcept { return packed_.get(); }
     void finish(Rank& rank, engine::Op& op) override;

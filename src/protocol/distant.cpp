@@ -274,6 +274,9 @@ void take_bytes(Driver& driver, const transport::Frame& frame, std::uint32_t sen
     }
 }
 
+namespace {
+
+/// Sends what there is room for; the number of frames.
 int move_departures(Driver& driver)
 {
     int frames = 0;
@@ -291,6 +294,7 @@ int move_departures(Driver& driver)
     return frames;
 }
 
+/// Starts reads there is room for, and ends messages that are there; the number of both.
 int move_arrivals(Driver& driver)
 {
     int events = 0;
@@ -311,6 +315,15 @@ int move_arrivals(Driver& driver)
         ++events;
     }
     return events;
+}
+
+}  // namespace
+
+int move_distant(Driver& driver)
+{
+    const RankPart& part = part_of(driver.rank());
+    const int moved = part.departures != nullptr ? move_departures(driver) : 0;
+    return part.arrivals != nullptr ? moved + move_arrivals(driver) : moved;
 }
 
 }  // namespace headway::protocol

@@ -27,10 +27,7 @@ void take_request(engine::Driver& driver, const transport::Frame& frame, std::ui
 /// Handler of distant_bytes.
 void take_bytes(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
-/// Sends what there is room for; the number of frames.
-int move_departures(engine::Driver& driver);
-
-/// Starts reads there is room for, and ends messages that are there; the number of both.
-int move_arrivals(engine::Driver& driver);
+/// Poller: moves long messages to and from other nodes; the number of events.
+int move_distant(engine::Driver& driver);
 
 }  // namespace headway::protocol

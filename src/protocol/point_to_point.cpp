@@ -119,7 +119,7 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         }
         driver.poll_frames();
         // Once the message is there, the next frame is not for this buffer.
-        if (driver.expected() == nullptr || !driver.has_only_frames() || part.has_pipes()) {
+        if (driver.expected() == nullptr || !driver.has_only_frames() || part.has_distant()) {
             break;
         }
         if (lane != nullptr && may_come_in_steps) {
@@ -316,20 +316,24 @@ void register_protocols(engine::Node& node)
     };
     set(transport::FrameKind::eager, &take_message);
     set(transport::FrameKind::request_to_send, &take_message);
-    set(transport::FrameKind::pipe_open, &take_pipe_opening);
     set(transport::FrameKind::clear_to_send, &take_clear_to_send);
     set(transport::FrameKind::delivered, &take_delivered);
     set(transport::FrameKind::piece, &engine::take_piece);
     set(transport::FrameKind::distant_offer, &take_message);
     set(transport::FrameKind::distant_request, &take_request);
     set(transport::FrameKind::distant_bytes, &take_bytes);
-    node.poller = &move_pipes;
+    node.poller = &move_distant;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.receive_at_once = &receive_at_once;
     node.messages.make_offer = &make_offer;
     node.messages.post_answer = &post_answer;
     node.messages.bytes_named = &bytes_named;
+}
+
+bool carries_elements(Driver& driver) noexcept
+{
+    return !driver.node().schedule.withholds() && driver.node().network == nullptr;
 }
 
 bool create_rank_part(Driver& driver)
@@ -444,8 +448,7 @@ bool cancel_receive(Driver& driver, Op* op)
 bool is_quiet(engine::RankState& rank)
 {
     const RankPart& part = part_of(rank);
-    return rank.peers_waiting == nullptr && part.outgoing == nullptr &&
-           part.departures == nullptr && part.arrivals == nullptr;
+    return rank.peers_waiting == nullptr && !part.has_distant();
 }
 
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)

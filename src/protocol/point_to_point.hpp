@@ -14,6 +14,10 @@ void register_protocols(engine::Node& node);
 /// Makes the protocols' part of a rank. False: the heap is exhausted.
 bool create_rank_part(engine::Driver& driver);
 
+/// Whether long messages of this job may name elements with gaps as their bytes (Op::in_elements):
+/// where frames are withheld, and over several nodes, they travel as one run of bytes.
+bool carries_elements(engine::Driver& driver) noexcept;
+
 /// Starts a send: eager up to the knob eager_limit, else by offer. `op` says header, peer, address
 /// and size. With `is_synchronous` it completes only after its receive has matched.
 void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);

@@ -7,7 +7,6 @@
 
 namespace headway::protocol {
 
-struct Pipe;
 struct Arrival;
 struct Departure;
 
@@ -15,17 +14,11 @@ struct Departure;
 struct RankPart {
     MatchTable match;
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
-    Pipe* outgoing = nullptr;            ///< pipes this rank fills
-    Pipe* incoming = nullptr;            ///< pipes this rank drains
     Tickets tickets;                     ///< ops that ranks of other nodes know
     Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
     Arrival* arrivals = nullptr;         ///< messages that are read from other nodes, likewise
 
-    bool has_pipes() const noexcept
-    {
-        return outgoing != nullptr || incoming != nullptr || departures != nullptr ||
-               arrivals != nullptr;
-    }
+    bool has_distant() const noexcept { return departures != nullptr || arrivals != nullptr; }
 };
 
 inline RankPart& part_of(engine::RankState& rank) noexcept

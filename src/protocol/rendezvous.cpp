@@ -16,56 +16,7 @@ using engine::Driver;
 using engine::Op;
 using engine::OpError;
 
-/// Double copy through the node heap. Made by the receiver, freed by the receiver when drained:
-/// the sender does not touch it after it has published the last chunk.
-struct Pipe {
-    static constexpr std::uint64_t chunk_bytes = 32 * 1024;
-    static constexpr std::uint64_t chunk_count = 4;
-
-    // Written by the receiver before the sender hears of the pipe.
-    Op* send = nullptr;
-    Op* receive = nullptr;
-    std::uint64_t total_bytes = 0;
-    std::uint32_t sender = 0;
-    std::uint32_t receiver = 0;
-    Pipe* next_incoming = nullptr;  ///< the receiver's list
-    Pipe* next_outgoing = nullptr;  ///< the sender's list
-
-    // Bytes that the sender has put in. Written by the sender, read by the receiver.
-    alignas(64) std::atomic<std::uint64_t> filled{0};
-    // Bytes that the receiver has taken out. Written by the receiver, read by the sender.
-    alignas(64) std::atomic<std::uint64_t> drained{0};
-    // The chunks follow: as many bytes as the message needs, up to all of them.
-
-    static std::size_t bytes_needed(std::uint64_t total_bytes) noexcept
-    {
-        return sizeof(Pipe) + std::min(total_bytes, chunk_count * chunk_bytes);
-    }
-    std::byte* chunk_at(std::uint64_t position) noexcept
-    {
-        return reinterpret_cast<std::byte*>(this + 1) + chunk_of(position) * chunk_bytes;
-    }
-    static std::uint64_t chunk_of(std::uint64_t position) noexcept
-    {
-        return position / chunk_bytes % chunk_count;
-    }
-    /// Size of the chunk that begins at `position`.
-    std::uint64_t bytes_at(std::uint64_t position) const noexcept
-    {
-        return std::min(chunk_bytes, total_bytes - position);
-    }
-};
-
 namespace {
-
-/// Chunks moved with the word in hand before its owner has a chance to get it.
-constexpr int chunks_a_turn = 2;
-
-void count_bytes(std::atomic<std::uint64_t>& counter, std::uint64_t bytes)
-{
-    // Relaxed: a statistic with one writer.
-    counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
-}
 
 void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
 {
@@ -77,100 +28,20 @@ void complete_both(Driver& driver, Op* receive, Op* send, OpError error)
     driver.complete(send);
 }
 
-bool open_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
-{
-    void* place = driver.allocator().allocate(Pipe::bytes_needed(bytes));
-    if (place == nullptr) {
-        return false;
-    }
-    auto* pipe = new (place) Pipe;
-    pipe->send = offer.send;
-    pipe->receive = receive;
-    pipe->total_bytes = bytes;
-    pipe->sender = offer.send->owner->rank;
-    pipe->receiver = driver.rank().rank;
-    if (!driver.post_record(pipe->sender, transport::FrameKind::pipe_open, pipe)) {
-        driver.allocator().free(pipe);
-        return false;
-    }
-    RankPart& part = part_of(driver.rank());
-    pipe->next_incoming = part.incoming;
-    part.incoming = pipe;
-    return true;
-}
-
-/// Fills what there is room for. True: the last chunk is published and the pipe is not ours any
-/// more.
-bool fill(Driver& driver, Pipe* pipe, int* moved)
-{
-    Op* const send = pipe->send;
-    const std::uint64_t total = pipe->total_bytes;
-    engine::RankState& receiver = driver.node().rank_state(pipe->receiver);
-    // Relaxed: written by this executor only.
-    std::uint64_t filled = pipe->filled.load(std::memory_order_relaxed);
-    const auto has_room = [&] {
-        // (1) acquire, pairs with (4): the receiver has read the chunk that is filled again.
-        return filled - pipe->drained.load(std::memory_order_acquire) <
-               Pipe::chunk_count * Pipe::chunk_bytes;
-    };
-    for (int chunks = 0; chunks < chunks_a_turn && filled < total && has_room(); ++chunks) {
-        const std::uint64_t bytes = pipe->bytes_at(filled);
-        if (!driver.read_memory(pipe->chunk_at(filled), send->address + filled, bytes)) {
-            send->error = OpError::bad_address;
-        }
-        filled += bytes;
-        const bool is_last = filled == total;
-        // (2) release, pairs with (3): the chunk is visible with its count.
-        pipe->filled.store(filled, std::memory_order_release);
-        driver.worker().ring(receiver);
-        ++*moved;
-        if (is_last) {
-            driver.complete(send);
-            return true;
-        }
-    }
-    return false;
-}
-
-/// Drains what is there. True: all has arrived.
-bool drain(Driver& driver, Pipe* pipe, int* moved)
-{
-    engine::RankState& sender = driver.node().rank_state(pipe->sender);
-    // Relaxed: written by this executor only.
-    std::uint64_t drained = pipe->drained.load(std::memory_order_relaxed);
-    const auto has_bytes = [&] {
-        // (3) acquire, pairs with (2).
-        return drained < pipe->filled.load(std::memory_order_acquire);
-    };
-    for (int chunks = 0; chunks < chunks_a_turn && has_bytes(); ++chunks) {
-        const std::uint64_t bytes = pipe->bytes_at(drained);
-        if (!driver.write_memory(pipe->receive->address + drained, pipe->chunk_at(drained),
-                                 bytes)) {
-            pipe->receive->error = OpError::bad_address;
-        }
-        drained += bytes;
-        // (4) release, pairs with (1): our read comes before the next fill.
-        pipe->drained.store(drained, std::memory_order_release);
-        driver.worker().ring(sender);
-        ++*moved;
-    }
-    return drained == pipe->total_bytes;
-}
-
 /// Nobody knows yet who will ask for the result, so the receive counts as open from here.
-void pull_by_pipe(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
-{
-    keep_open(driver, receive);
-    if (!open_pipe(driver, receive, offer, bytes)) {
-        complete_both(driver, receive, offer.send, OpError::no_memory);
-    }
-}
-
 bool share(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
 {
     keep_open(driver, receive);
     return engine::start_copy(driver, receive, offer.send, offer.source,
                               driver.place_of(receive->address), bytes);
+}
+
+/// Of a message that this thread cannot copy.
+void share_or_fail(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
+{
+    if (!share(driver, receive, offer, bytes)) {
+        complete_both(driver, receive, offer.send, OpError::no_memory);
+    }
 }
 
 void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
@@ -189,7 +60,7 @@ void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t b
             complete_both(driver, receive, offer.send, OpError::bad_address);
             break;
         case transport::CopyOutcome::unreachable:
-            pull_by_pipe(driver, receive, offer, bytes);
+            share_or_fail(driver, receive, offer, bytes);
             break;
     }
 }
@@ -291,49 +162,13 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
         complete_both(driver, receive, offer.send, OpError::none);
         return;
     }
-    if (!driver.node().peer_memory.can_reach(offer.source.process)) {
-        pull_by_pipe(driver, receive, offer, bytes);
+    const bool is_plain = offer.send->in_elements == engine::InElements::no &&
+                          receive->in_elements == engine::InElements::no;
+    if (!is_plain || !driver.node().peer_memory.can_reach(offer.source.process)) {
+        share_or_fail(driver, receive, offer, bytes);
     } else if (bytes <= driver.node().knobs.copy_at_once || !share(driver, receive, offer, bytes)) {
         copy_whole(driver, receive, offer, bytes);
     }
-}
-
-void take_pipe_opening(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
-{
-    auto* pipe = frame.record<Pipe*>();
-    RankPart& part = part_of(driver.rank());
-    pipe->next_outgoing = part.outgoing;
-    part.outgoing = pipe;
-}
-
-int move_pipes(Driver& driver)
-{
-    RankPart& part = part_of(driver.rank());
-    int moved = part.departures != nullptr ? move_departures(driver) : 0;
-    moved += part.arrivals != nullptr ? move_arrivals(driver) : 0;
-    for (Pipe** link = &part.outgoing; *link != nullptr;) {
-        Pipe* const pipe = *link;
-        // Read before the last chunk is published: the receiver may free the pipe then.
-        Pipe* const next = pipe->next_outgoing;
-        if (fill(driver, pipe, &moved)) {
-            *link = next;
-        } else {
-            link = &pipe->next_outgoing;
-        }
-    }
-    for (Pipe** link = &part.incoming; *link != nullptr;) {
-        Pipe* const pipe = *link;
-        if (!drain(driver, pipe, &moved)) {
-            link = &pipe->next_incoming;
-            continue;
-        }
-        *link = pipe->next_incoming;
-        count_bytes(driver.rank().counters.bytes_piped, pipe->total_bytes);
-        Op* const receive = pipe->receive;
-        driver.allocator().free(pipe);
-        driver.complete(receive);
-    }
-    return moved;
 }
 
 }  // namespace headway::protocol

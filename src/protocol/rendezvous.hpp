@@ -2,7 +2,8 @@
 //
 // Long messages. The receiver has the sender's offer and fetches the bytes the best way that holds
 // for the pair: a plain copy where it can address them, one copy across processes where the system
-// allows it, else a pipe: chunks in the node heap that the sender fills and the receiver drains.
+// allows it, else through slots in the node heap that the sender fills and the receiver empties
+// (engine/copy_job.hpp).
 // Where frames are delayed, as on a network, he asks for the bytes instead, the sender writes them,
 // and a last frame says that they are there. Between nodes see distant.hpp.
 #pragma once
@@ -23,9 +24,6 @@ std::uint64_t note_match(engine::Op* receive, const transport::FrameHeader& head
 /// A receive of a call that is about to return, and that needs more of this rank's CPU.
 void keep_open(engine::Driver& driver, engine::Op* receive);
 
-/// Handler of pipe_open: the receiver of one of this rank's offers asks for a pipe.
-void take_pipe_opening(engine::Driver& driver, const transport::Frame& frame, std::uint32_t sender);
-
 /// Handler of clear_to_send: the receiver of one of this rank's offers says where its bytes are to
 /// go.
 void take_clear_to_send(engine::Driver& driver, const transport::Frame& frame,
@@ -36,8 +34,5 @@ void take_delivered(engine::Driver& driver, const transport::Frame& frame, std::
 
 /// Posts the delivered of a copy that is done.
 void post_answer(engine::Driver& driver, engine::Op* delivered);
-
-/// Poller: fills and drains the rank's pipes; the number of chunks moved.
-int move_pipes(engine::Driver& driver);
 
 }  // namespace headway::protocol

@@ -14,7 +14,6 @@ enum class FrameKind : std::uint8_t {
     none = 0,
     eager,            ///< header names the message, payload is the message
     request_to_send,  ///< header names the message, payload is a protocol::Offer
-    pipe_open,        ///< payload is a protocol::Pipe*: the receiver cannot reach the bytes
     clear_to_send,    ///< payload is a protocol::ClearToSend: where the bytes are to go
     delivered,        ///< payload is a protocol::Delivered: they are there
     piece,            ///< payload is an engine::StagedPiece: bytes of a long message

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <vector>
 
+#include "data/layout.hpp"
 #include "unit/engine/in_process_node.hpp"
 
 namespace headway::engine {
@@ -16,11 +19,17 @@ namespace {
 
 constexpr std::uint32_t few_slots = 4;
 
+/// In memory that was used before, as the node heap gives it.
 struct SlotsInMemory {
-    alignas(Staging) std::byte bytes[Staging::bytes_needed(few_slots)] = {};
-    Staging* staging = new (bytes) Staging;
+    alignas(Staging) std::byte bytes[Staging::bytes_needed(few_slots)];
+    Staging* staging = nullptr;
 
-    SlotsInMemory() { staging->open(few_slots); }
+    SlotsInMemory()
+    {
+        std::memset(bytes, 0x5A, sizeof bytes);
+        staging = new (bytes) Staging;
+        staging->open(few_slots);
+    }
 };
 
 std::vector<std::byte> numbered(std::size_t bytes)
@@ -44,7 +53,7 @@ TEST(Staging, GivesItsSlotsInTurnHoweverSoonTheyAreEmpty)
         EXPECT_EQ(staging.next(), slot) << "it is not taken before it is filled";
         staging.fill(slot, piece.data(), piece.size());
         EXPECT_EQ(std::memcmp(slot->bytes, piece.data(), piece.size()), 0);
-        slot->release();
+        EXPECT_FALSE(slot->release()) << "nobody waits for it";
         for (const StagingSlot* before : given) {
             EXPECT_NE(before, slot);
         }
@@ -63,8 +72,27 @@ TEST(Staging, AFullSlotIsNotGivenAgain)
         staging.fill(staging.next(), piece.data(), piece.size());
     }
     EXPECT_EQ(staging.next(), nullptr);
-    first->release();
+    EXPECT_FALSE(first->release());
     EXPECT_EQ(staging.next(), first);
+}
+
+TEST(Staging, WhoeverEmptiesASlotThatIsAwaitedHearsOfIt)
+{
+    const auto memory = std::make_unique<SlotsInMemory>();
+    Staging& staging = *memory->staging;
+    StagingSlot* const first = staging.next();
+    EXPECT_EQ(staging.await_next(), first) << "it is empty already";
+    const auto piece = numbered(100);
+    for (std::uint32_t i = 0; i < few_slots; ++i) {
+        staging.fill(staging.next(), piece.data(), piece.size());
+    }
+    EXPECT_EQ(staging.await_next(), nullptr);
+    EXPECT_EQ(staging.await_next(), nullptr) << "it is awaited already";
+    EXPECT_EQ(staging.next(), nullptr);
+    EXPECT_TRUE(first->release());
+    EXPECT_EQ(staging.await_next(), first);
+    staging.fill(first, piece.data(), piece.size());
+    EXPECT_FALSE(first->release()) << "that it was awaited is over";
 }
 
 TEST(Staging, StaysWithinItsShareOfTheHeap)
@@ -158,6 +186,226 @@ TEST(StagedPieces, WhereAllSlotsAreFullTheSenderCopiesItself)
     EXPECT_EQ(message.got, message.sent);
     EXPECT_GE(message.staged_bytes(), Staging::slots_min * StagingSlot::bytes_max);
     EXPECT_LT(message.staged_bytes(), Matched::message_bytes);
+}
+
+/// Sweeps of both ranks until neither finds anything; false: it never ends.
+bool settle(InProcessNode& node)
+{
+    constexpr int sweeps_max = 10'000;
+    for (int sweep = 0; sweep < sweeps_max; ++sweep) {
+        if (node.sweep(0) + node.sweep(1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(StagedOnly, PiecesGoBetweenProcessesThatCannotReachEachOther)
+{
+    for (const std::size_t bytes : {17'000U, 65'536U, 3'000'001U, 9'000'000U}) {
+        InProcessNode node(2, {}, Distance::apart);
+        const auto sent = numbered(bytes);
+        std::vector<std::byte> got(bytes);
+        Op* send = node.start_send(0, 1, 1, sent.data(), sent.size());
+        Op* receive = node.start_receive(1, 0, 1, got.data(), got.size());
+        ASSERT_TRUE(settle(node));
+        EXPECT_TRUE(send->word.is_complete());
+        EXPECT_TRUE(receive->word.is_complete());
+        EXPECT_EQ(receive->error, OpError::none);
+        EXPECT_EQ(got, sent);
+        EXPECT_EQ(node.driver(1).rank().counters.bytes_piped.load(), bytes);
+    }
+}
+
+TEST(StagedOnly, ASenderWithoutRoomIsRungWhenThereIsSome)
+{
+    InProcessNode node(2, {}, Distance::apart);
+    const auto sent = numbered(9'000'000);
+    std::vector<std::byte> got(sent.size());
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    Op* receive = node.start_receive(1, 0, 1, got.data(), got.size());
+    node.driver(1).progress();
+    while (node.driver(0).progress() != 0) {
+    }
+    sync::OwnershipWord& sender = node.driver(0).rank().ownership;
+    (void)sender.answer_bell();
+    ASSERT_FALSE(receive->word.is_complete());
+    EXPECT_NE(node.driver(1).progress(), 0);
+    EXPECT_TRUE(sender.answer_bell());
+    ASSERT_TRUE(settle(node));
+    EXPECT_EQ(got, sent);
+}
+
+TEST(StagedOnly, ASenderWithoutMemoryForSlotsEndsTheMessageWithAnError)
+{
+    InProcessNode node(2, {}, Distance::apart);
+    const auto sent = numbered(100'000);
+    std::vector<std::byte> got(sent.size());
+    Op* send = node.start_send(0, 1, 1, sent.data(), sent.size());
+    Op* receive = node.start_receive(1, 0, 1, got.data(), got.size());
+    node.driver(1).progress();
+    std::vector<void*> taken;
+    for (std::size_t bytes = 64ULL << 20; bytes >= 64; bytes /= 2) {
+        while (void* place = node.driver(0).allocator().allocate(bytes)) {
+            taken.push_back(place);
+        }
+    }
+    ASSERT_TRUE(settle(node));
+    EXPECT_TRUE(send->word.is_complete());
+    EXPECT_EQ(send->error, OpError::no_memory);
+    EXPECT_TRUE(receive->word.is_complete());
+    EXPECT_EQ(receive->error, OpError::no_memory);
+    for (void* place : taken) {
+        node.driver(0).allocator().free(place);
+    }
+}
+
+/// A column of doubles: `count` runs of `run_bytes`, each `stride` bytes behind the one before.
+class Column {
+  public:
+    Column(std::uint64_t count, std::uint64_t run_bytes, std::int64_t stride)
+        : layout_(data::make_vector(count, run_bytes, stride, *byte())),
+          memory_(static_cast<std::size_t>(stride) * count, gap)
+    {
+        elements_ = {layout_->program.view(), layout_->extent, memory_.data()};
+    }
+
+    std::uint64_t bytes() const { return layout_->size_bytes(); }
+    const data::TypedElements& elements() const { return elements_; }
+
+    void set(const std::vector<std::byte>& packed) { data::unpack(elements_, 0, bytes(), packed.data()); }
+    std::vector<std::byte> packed() const
+    {
+        std::vector<std::byte> made(bytes());
+        data::pack(elements_, 0, bytes(), made.data());
+        return made;
+    }
+    /// Whether nothing but the runs was written.
+    bool has_its_gaps()
+    {
+        set(std::vector<std::byte>(bytes(), gap));
+        return std::ranges::all_of(memory_, [](std::byte each) { return each == gap; });
+    }
+
+  private:
+    static constexpr std::byte gap{0xA5};
+
+    static data::Layout::Pointer byte()
+    {
+        const data::BasicPart part{{1, 1}, 0, 1};
+        return data::make_basic({&part, 1});
+    }
+
+    data::Layout::Pointer layout_;
+    std::vector<std::byte> memory_;
+    data::TypedElements elements_;
+};
+
+/// A message between two ranks whose ends may be columns.
+struct ColumnMessage {
+    ColumnMessage(Distance distance, bool source_has_gaps, bool target_has_gaps)
+        : node(2, {}, distance), content(numbered(message_bytes)), got(message_bytes)
+    {
+        source.set(content);
+        send = node.driver(0).create_op(OpKind::send);
+        send->header = {.context = 0, .source = 0, .tag = 1};
+        send->peer = 1;
+        send->address = source_has_gaps ? nullptr : const_cast<std::byte*>(content.data());
+        send->size_bytes = message_bytes;
+        if (source_has_gaps) {
+            send->in_elements = InElements::yes;
+            send->elements = &source.elements();
+        }
+        receive = node.driver(1).create_op(OpKind::receive);
+        receive->header = {.context = 0, .source = 0, .tag = 1};
+        receive->address = got.data();
+        receive->size_bytes = message_bytes;
+        if (target_has_gaps) {
+            receive->in_elements = InElements::possible;
+            receive->elements = &target.elements();
+        }
+    }
+
+    void start()
+    {
+        protocol::start_send(node.driver(0), send, false);
+        protocol::start_receive(node.driver(1), receive);
+    }
+
+    /// What the receiver has, wherever it was told to put it.
+    std::vector<std::byte> received() const
+    {
+        return receive->in_elements == InElements::yes ? target.packed() : got;
+    }
+
+    static constexpr std::uint64_t message_bytes = 600'000;
+    InProcessNode node;
+    std::vector<std::byte> content;
+    std::vector<std::byte> got;
+    Column source{message_bytes / 24, 24, 56};
+    Column target{message_bytes / 40, 40, 48};
+    Op* send = nullptr;
+    Op* receive = nullptr;
+};
+
+TEST(Elements, TravelInPiecesWhicheverEndHasGapsAndWhereverTheRanksAre)
+{
+    for (const Distance distance : {Distance::together, Distance::reachable, Distance::apart}) {
+        for (const int gaps : {1, 2, 3}) {
+            const bool target_has_gaps = (gaps & 2) != 0;
+            ColumnMessage message(distance, (gaps & 1) != 0, target_has_gaps);
+            message.start();
+            ASSERT_TRUE(settle(message.node));
+            ASSERT_TRUE(message.send->word.is_complete());
+            ASSERT_TRUE(message.receive->word.is_complete());
+            EXPECT_EQ(message.receive->in_elements == InElements::yes, target_has_gaps);
+            EXPECT_EQ(message.received(), message.content);
+            EXPECT_TRUE(message.target.has_its_gaps());
+        }
+    }
+}
+
+TEST(Elements, OfAReceiverThatIsAwayAreLeftToItsOwnProcess)
+{
+    ColumnMessage message(Distance::reachable, false, true);
+    InProcessNode& node = message.node;
+    protocol::start_receive(node.driver(1), message.receive);
+    RankState& receiver = node.driver(1).rank();
+    ASSERT_FALSE(receiver.ownership.leave());
+    protocol::start_send(node.driver(0), message.send, false);
+    for (int sweep = 0; sweep < 1000; ++sweep) {
+        node.sweep(0);
+        (void)node.driver(0).worker().help();
+    }
+    EXPECT_FALSE(message.receive->word.is_complete()) << "the helper does not know the elements";
+    EXPECT_NE(receiver.kept_pieces, nullptr);
+    EXPECT_TRUE(node.node().directory.wanted_at_home.has(1));
+    ASSERT_TRUE(receiver.ownership.try_enter());
+    ASSERT_TRUE(settle(node));
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_TRUE(message.send->word.is_complete());
+    EXPECT_EQ(message.received(), message.content);
+    EXPECT_EQ(receiver.kept_pieces, nullptr);
+}
+
+TEST(Elements, OfASenderThatIsAwayAreLeftToItsOwnProcess)
+{
+    ColumnMessage message(Distance::reachable, true, false);
+    InProcessNode& node = message.node;
+    protocol::start_send(node.driver(0), message.send, false);
+    RankState& sender = node.driver(0).rank();
+    ASSERT_FALSE(sender.ownership.leave());
+    protocol::start_receive(node.driver(1), message.receive);
+    for (int sweep = 0; sweep < 1000; ++sweep) {
+        node.sweep(1);
+        (void)node.driver(1).worker().help();
+    }
+    EXPECT_FALSE(message.receive->word.is_complete());
+    EXPECT_TRUE(node.node().directory.wanted_at_home.has(0));
+    ASSERT_TRUE(sender.ownership.try_enter());
+    ASSERT_TRUE(settle(node));
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.received(), message.content);
 }
 
 }  // namespace
