@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "abi/transfer.hpp"
 
+#include <algorithm>
+
 #include "object/request.hpp"
 #include "object/status.hpp"
 
@@ -34,7 +36,8 @@ namespace {
 /// Whether a message that is not one run of bytes may move to or from its elements directly.
 bool moves_in_place(Rank& rank, const Transfer& transfer)
 {
-    return transfer.bytes > config::eager_limit_max && protocol::carries_elements(rank.driver());
+    engine::Driver& driver = rank.driver();
+    return transfer.bytes > driver.node().knobs.eager_limit && protocol::carries_elements(driver);
 }
 
 void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* keep)
@@ -72,7 +75,8 @@ void set_target(Rank& rank, Op* op, const Transfer& transfer)
 {
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
     if (transfer.is_packed && moves_in_place(rank, transfer)) {
-        auto* keep = new object::ElementsToReceive(transfer.block(), config::eager_limit_max);
+        const auto buffer_bytes = std::min<std::uint64_t>(transfer.bytes, config::eager_limit_max);
+        auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
         op->address = keep->bytes();
         set_elements(op, engine::InElements::possible, keep);
     } else if (transfer.is_packed) {

@@ -96,10 +96,9 @@ class Walk {
     static void copy_ends_of_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
                                   Stream stream, std::size_t step, std::uint64_t count)
     {
-        move_runs(address, stride, stream, step, count,
-                  [bytes](std::byte* to, const std::byte* from) {
-                      copy_ends<half>(to, from, bytes);
-                  });
+        move_runs(
+            address, stride, stream, step, count,
+            [bytes](std::byte* to, const std::byte* from) { copy_ends<half>(to, from, bytes); });
     }
 
     static void copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,

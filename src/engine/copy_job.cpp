@@ -332,8 +332,7 @@ bool try_stage(Driver& driver, CopyJob* job)
 void give_up(Worker& worker, CopyJob* job)
 {
     // Relaxed: as in copy_piece().
-    const std::uint64_t from =
-        job->taken.fetch_add(job->total_bytes, std::memory_order_relaxed);
+    const std::uint64_t from = job->taken.fetch_add(job->total_bytes, std::memory_order_relaxed);
     if (from < job->total_bytes) {
         count_bytes(worker, job, job->total_bytes - from, OpError::no_memory);
     }
@@ -537,9 +536,8 @@ bool has_pieces_for_own_process(Driver& driver)
             continue;
         }
         // Whoever empties a slot that is awaited rings.
-        if (job->is_staged_only
-                ? rank.staging == nullptr || rank.staging->await_next() != nullptr
-                : job->has_elements() && is_away(*job->receiver)) {
+        if (job->is_staged_only ? rank.staging == nullptr || rank.staging->await_next() != nullptr
+                                : job->has_elements() && is_away(*job->receiver)) {
             return true;
         }
     }

@@ -59,16 +59,17 @@ struct CopyJob {
     std::atomic<std::uint32_t> references{1};
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
-    /// Relaxed: the exchange that takes a piece decides.
     bool has_elements() const noexcept
     {
         return source_elements != nullptr || target_elements != nullptr;
     }
+    /// Relaxed: the exchange that takes a piece decides.
     bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }
 };
 
 /// Makes the job of a matched message, hangs it into the driver's rank (the receiver) and invites
-/// the sender. The ops say where their bytes lie in elements; the places hold otherwise. False: the node heap is exhausted and nothing happened.
+/// the sender. The ops say which bytes lie in elements; for the others the places hold. False: the
+/// node heap is exhausted and nothing happened.
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
 

@@ -154,8 +154,8 @@ static void freed(struct check* t)
         send(t, 0, 9, doubles, &request, &column, NULL);
         CHECK_CALL(t, MPI_Request_free(&request));
     } else {
-        CHECK_CALL(t, MPI_Recv(column.memory, 1, column.type, 0, tag, MPI_COMM_WORLD,
-                               MPI_STATUS_IGNORE));
+        CHECK_CALL(
+            t, MPI_Recv(column.memory, 1, column.type, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK_INT(t, column_wrong(&column, 9, doubles), 0);
     }
     CHECK_CALL(t, MPI_Type_free(&column.type));

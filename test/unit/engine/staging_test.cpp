@@ -273,7 +273,10 @@ class Column {
     std::uint64_t bytes() const { return layout_->size_bytes(); }
     const data::TypedElements& elements() const { return elements_; }
 
-    void set(const std::vector<std::byte>& packed) { data::unpack(elements_, 0, bytes(), packed.data()); }
+    void set(const std::vector<std::byte>& packed)
+    {
+        data::unpack(elements_, 0, bytes(), packed.data());
+    }
     std::vector<std::byte> packed() const
     {
         std::vector<std::byte> made(bytes());
