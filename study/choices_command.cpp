@@ -23,6 +23,14 @@ int complain(const std::string& sentence)
 
 int run_choices(std::span<const std::string_view> arguments)
 {
+    if (arguments.size() == 1 && arguments.front() == "--algorithms") {
+        for (std::size_t collective = 0; collective < coll::chosen_collectives; ++collective) {
+            const auto each = static_cast<coll::Collective>(collective);
+            std::printf("%s: %s\n", std::string(name_of(each)).c_str(),
+                        algorithms_of(each).c_str());
+        }
+        return 0;
+    }
     if (!arguments.empty()) {
         return complain("choices: '" + std::string(arguments.front()) +
                         "' is no option; the settings of the environment say it all");
@@ -35,7 +43,7 @@ int run_choices(std::span<const std::string_view> arguments)
     if (!choices) {
         return complain(choices.sentence());
     }
-    std::printf("# collective    ranks     bytes           cores   algorithm\n");
+    std::printf("# collective    ranks     bytes           cores   nodes    algorithm\n");
     for (std::size_t collective = 0; collective < coll::chosen_collectives; ++collective) {
         for (const coll::Choice& choice :
              choices.value().of(static_cast<coll::Collective>(collective))) {

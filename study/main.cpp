@@ -26,7 +26,7 @@ int main(int argc, char** argv)
         return headway::study::run_choices(rest);
     }
     std::fprintf(stderr,
-                 "headway: usage: headway-study choices\n"
+                 "headway: usage: headway-study choices [--algorithms]\n"
                  "                headway-study verify [--through P] [NAME ...]\n"
                  "                headway-study sim COLLECTIVE [--nodes N] [--ppn P] ...\n"
                  "                headway-study graph COLLECTIVE [--ranks P] ...\n");

@@ -36,6 +36,12 @@ base::Result<std::vector<int>> ask_each_other(Boot& boot)
 
 }  // namespace
 
+int Placement::node_of(int any_place) const noexcept
+{
+    const auto after = std::ranges::upper_bound(node_firsts, any_place);
+    return static_cast<int>(after - node_firsts.begin()) - 1;
+}
+
 Placement place_process(const std::vector<int>& nodes, int own)
 {
     struct Node {
@@ -57,9 +63,13 @@ Placement place_process(const std::vector<int>& nodes, int own)
     found.node_count = static_cast<int>(in_order.size());
     found.node = known.at(own_node).number;
     found.node_size = known.at(own_node).size;
-    for (int node = 0; node < found.node; ++node) {
-        found.node_first += in_order[static_cast<std::size_t>(node)]->size;
+    for (const Node* const node : in_order) {
+        const int after = found.node_firsts.back() + node->size;
+        if (node != in_order.back()) {
+            found.node_firsts.push_back(after);
+        }
     }
+    found.node_first = found.node_firsts[static_cast<std::size_t>(found.node)];
     found.place = found.node_first +
                   static_cast<int>(std::count(nodes.begin(), nodes.begin() + own, own_node));
     return found;

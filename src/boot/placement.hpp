@@ -19,6 +19,11 @@ struct Placement {
     int node_first = 0;  ///< place of the node's first process
     int node_size = 1;   ///< processes of this node
 
+    /// Places of the first processes of all nodes, ascending.
+    std::vector<int> node_firsts = {0};
+
+    /// Number of the node of a process. Requires: its place is one of the job's.
+    int node_of(int any_place) const noexcept;
     bool is_node_leader() const noexcept { return place == node_first; }
 };
 

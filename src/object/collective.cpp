@@ -37,7 +37,7 @@ std::uint64_t graph_key(const Chosen& chosen, std::uint32_t root, bool in_place)
     return std::uint64_t{root} << 16 | std::uint64_t{chosen.number} << 1 | (in_place ? 1U : 0U);
 }
 
-engine::Graph build_graph(const Communicator& communicator, const Chosen& chosen,
+engine::Graph build_graph(Communicator& communicator, const Chosen& chosen,
                           const CollectiveCall& call)
 {
     if (is_of_neighbors(call.collective)) {
@@ -56,7 +56,8 @@ engine::Graph build_graph(const Communicator& communicator, const Chosen& chosen
         return protocol::coll::build_between_groups(chosen.algorithm, sides, call.root);
     }
     return protocol::coll::build(chosen.algorithm, chosen.tuning,
-                                 {scope.rank, scope.size, call.in_place}, call.root);
+                                 {scope.rank, scope.size, call.in_place}, call.root,
+                                 communicator.nodes());
 }
 
 engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, const Chosen& chosen,
@@ -104,7 +105,7 @@ bool lists_blocks(const CollectiveCall& call)
            (call.collective == Collective::reduce_scatter && !call.send_blocks.empty());
 }
 
-Chosen choose(Rank& rank, const engine::Scope& scope, const CollectiveCall& call)
+Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call)
 {
     if (call.is_between_groups) {
         return without_choice(protocol::coll::choose_between_groups(call.collective));
@@ -115,13 +116,16 @@ Chosen choose(Rank& rank, const engine::Scope& scope, const CollectiveCall& call
                                   : Algorithm::neighbor_alltoall);
     }
     const engine::Node& node = rank.process().node();
+    const protocol::coll::Topology* const nodes = communicator.nodes();
     const protocol::coll::Choice& choice = rank.process().choices().find(
         call.collective,
-        {.size = scope.size,
+        {.size = communicator.joint_scope().size,
          .bytes = shape_bytes(call),
          .is_commutative = call.is_commutative,
          .is_listed = lists_blocks(call),
-         .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count});
+         .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count,
+         .spans_nodes = nodes != nullptr,
+         .has_levels = nodes != nullptr && nodes->has_levels()});
     return {choice.algorithm, choice.tuning, choice.graph_number};
 }
 
@@ -196,7 +200,7 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
                  std::optional<std::uint32_t> sequence)
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const Chosen chosen = choose(rank, scope, call);
+    const Chosen chosen = choose(rank, communicator, call);
     Prepared made;
     made.stored = find_or_build(rank, communicator, chosen, call);
     made.scratch = scratch_blocks(chosen.algorithm, scope.rank, call);

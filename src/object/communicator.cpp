@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/communicator.hpp"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
 #include <utility>
 
 #include "object/buffer.hpp"
+#include "object/process.hpp"
 #include "object/rank.hpp"
 
 namespace headway::object {
@@ -128,6 +131,24 @@ std::vector<int> Communicator::members() const
 std::vector<int> Communicator::peers() const
 {
     return members_of(*scope_, 0, scope_->size);
+}
+
+void Communicator::find_nodes()
+{
+    knows_nodes_ = true;
+    const Process& process = owner_.process();
+    if (process.placement().node_count == 1) {
+        return;
+    }
+    const engine::Scope& scope = joint_scope();
+    std::vector<std::uint32_t> node_of_member(scope.size);
+    for (std::uint32_t member = 0; member < scope.size; ++member) {
+        node_of_member[member] = process.node_of(scope.job_rank(member));
+    }
+    if (std::ranges::adjacent_find(node_of_member, std::ranges::not_equal_to()) !=
+        node_of_member.end()) {
+        nodes_ = std::make_unique<protocol::coll::Topology>(node_of_member);
+    }
 }
 
 void Communicator::set_topology(std::shared_ptr<const Topology> topology)

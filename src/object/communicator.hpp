@@ -18,6 +18,7 @@
 #include "object/error_handler.hpp"
 #include "object/info.hpp"
 #include "object/topology.hpp"
+#include "protocol/coll/topology.hpp"
 
 namespace headway::object {
 
@@ -91,6 +92,15 @@ class Communicator {
     /// Of an inter-communicator.
     TwoGroups groups() const { return {members(), peers(), is_first_}; }
 
+    /// Which members of the joint scope share a node; null: all do. Made at the first call.
+    const protocol::coll::Topology* nodes()
+    {
+        if (!knows_nodes_) [[unlikely]] {
+            find_nodes();
+        }
+        return nodes_.get();
+    }
+
     /// Null: it has none.
     const Topology* topology() const noexcept { return topology_.get(); }
     const std::shared_ptr<const Topology>& shared_topology() const noexcept { return topology_; }
@@ -150,6 +160,7 @@ class Communicator {
     ~Communicator();
 
     void destroy();
+    void find_nodes();
 
     Rank& owner_;
     engine::Scope* scope_;
@@ -166,6 +177,8 @@ class Communicator {
     std::string name_;
     AttributeSet attributes_;
     Info hints_;
+    bool knows_nodes_ = false;
+    std::unique_ptr<const protocol::coll::Topology> nodes_;
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;

@@ -58,6 +58,12 @@ class Process {
 
     /// Which processes are where; ranks are numbered by their places.
     const boot::Placement& placement() const noexcept { return placement_; }
+    /// Number of the node that a rank of the job is on.
+    std::uint32_t node_of(std::uint32_t job_rank) const noexcept
+    {
+        return static_cast<std::uint32_t>(
+            placement_.node_of(static_cast<int>(job_rank) / ranks_here_));
+    }
     int first_rank() const noexcept { return placement_.place * ranks_here_; }
     /// Ranks of this node.
     int node_rank_count() const noexcept { return placement_.node_size * ranks_here_; }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """plain_launcher.py RANKS PROGRAM ARGUMENTS...: a launcher that speaks PMI-1 and nothing more, as
-those of other MPI libraries do, and cleans up nothing. The exit code is the highest of a rank."""
+those of other MPI libraries do, and cleans up nothing. The exit code is the highest of a rank.
+PLAIN_MAPPING says which ranks are told that they share a node, in the words of
+PMI_process_mapping; without it all do."""
 
 import os
 import selectors
@@ -22,7 +24,8 @@ class Server:
 
     def __init__(self, ends):
         self.clients = [Client(end) for end in ends]
-        self.dictionary = {"PMI_process_mapping": f"(vector,(0,1,{len(ends)}))"}
+        self.dictionary = {"PMI_process_mapping":
+                           os.environ.get("PLAIN_MAPPING", f"(vector,(0,1,{len(ends)}))")}
 
     def serve(self):
         selector = selectors.DefaultSelector()

@@ -2,6 +2,7 @@
 // Every collective that algorithms can be chosen for, with results that can be foretold. Vectors
 // are of blocks[]'s elements; the operator does not commute where its name says so. Prints the
 // frames that the last rank posted for 100 barriers.
+//   tuning [dealt]   dealt: on a communicator that deals the ranks out, even ones first
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ enum { longest = 40000, barriers = 100 };
 static const int lengths[] = {0, 1, 5, 700, longest};
 
 struct world {
+    MPI_Comm comm;
     int rank;
     int size;
     long failures;
@@ -87,24 +89,23 @@ static void reductions(struct world* w, int length, int is_map)
     for (int root = 0; root < w->size; ++root) {
         fill(w, w->in, total);
         memset(w->out, 0, sizeof(uint32_t) * longest);
-        MPI_Reduce(w->in, w->out, count, type, op, root, MPI_COMM_WORLD);
+        MPI_Reduce(w->in, w->out, count, type, op, root, w->comm);
         if (w->rank == root)
             check_reduced(w, "reduce", total, w->size, is_map);
         fill(w, w->out, total);
-        MPI_Reduce(w->rank == root ? MPI_IN_PLACE : w->out, w->out, count, type, op, root,
-                   MPI_COMM_WORLD);
+        MPI_Reduce(w->rank == root ? MPI_IN_PLACE : w->out, w->out, count, type, op, root, w->comm);
         if (w->rank == root)
             check_reduced(w, "reduce in place", total, w->size, is_map);
     }
     fill(w, w->in, total);
-    MPI_Allreduce(w->in, w->out, count, type, op, MPI_COMM_WORLD);
+    MPI_Allreduce(w->in, w->out, count, type, op, w->comm);
     check_reduced(w, "allreduce", total, w->size, is_map);
     fill(w, w->out, total);
-    MPI_Allreduce(MPI_IN_PLACE, w->out, count, type, op, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, w->out, count, type, op, w->comm);
     check_reduced(w, "allreduce in place", total, w->size, is_map);
-    MPI_Scan(w->in, w->out, count, type, op, MPI_COMM_WORLD);
+    MPI_Scan(w->in, w->out, count, type, op, w->comm);
     check_reduced(w, "scan", total, w->rank + 1, is_map);
-    MPI_Exscan(w->in, w->out, count, type, op, MPI_COMM_WORLD);
+    MPI_Exscan(w->in, w->out, count, type, op, w->comm);
     if (w->rank > 0)
         check_reduced(w, "exscan", total, w->rank, is_map);
 }
@@ -114,14 +115,14 @@ static void scattered(struct world* w, int length)
     int counts[64], first = 0;
     const int each = length / w->size;
     fill(w, w->in, each * w->size);
-    MPI_Reduce_scatter_block(w->in, w->out, each, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(w->in, w->out, each, MPI_UINT32_T, MPI_SUM, w->comm);
     for (int i = 0; i < each; ++i)
         expect(w, "reduce_scatter_block", each, w->out[i], sum_of(w->size, w->rank * each + i));
     for (int rank = 0; rank < w->size; ++rank) {
         counts[rank] = rank % 2 == 0 ? each : 0;
         first += rank < w->rank ? counts[rank] : 0;
     }
-    MPI_Reduce_scatter(w->in, w->out, counts, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(w->in, w->out, counts, MPI_UINT32_T, MPI_SUM, w->comm);
     for (int i = 0; i < counts[w->rank]; ++i)
         expect(w, "reduce_scatter", each, w->out[i], sum_of(w->size, first + i));
 }
@@ -136,26 +137,25 @@ static void rooted(struct world* w, int length, int root)
     }
     if (w->rank == root)
         fill(w, w->out, length);
-    MPI_Bcast(w->out, length, MPI_UINT32_T, root, MPI_COMM_WORLD);
+    MPI_Bcast(w->out, length, MPI_UINT32_T, root, w->comm);
     for (int i = 0; i < length; ++i)
         expect(w, "bcast", length, w->out[i], mark(root, i));
     fill(w, w->in, each * w->size);
     for (int is_listed = 0; is_listed < 2; ++is_listed) {
         if (is_listed)
             MPI_Gatherv(w->in, counts[w->rank], MPI_UINT32_T, w->out, counts, places, MPI_UINT32_T,
-                        root, MPI_COMM_WORLD);
+                        root, w->comm);
         else
-            MPI_Gather(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, root, MPI_COMM_WORLD);
+            MPI_Gather(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, root, w->comm);
         for (int i = 0; w->rank == root && i < each * w->size; ++i) {
             if (i % each < (is_listed ? counts[i / each] : each))
                 expect(w, "gather", each, w->out[i], mark(i / each, i % each));
         }
         if (is_listed)
             MPI_Scatterv(w->in, counts, places, MPI_UINT32_T, w->out, counts[w->rank], MPI_UINT32_T,
-                         root, MPI_COMM_WORLD);
+                         root, w->comm);
         else
-            MPI_Scatter(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, root,
-                        MPI_COMM_WORLD);
+            MPI_Scatter(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, root, w->comm);
         for (int i = 0; i < (is_listed ? counts[w->rank] : each); ++i)
             expect(w, "scatter", each, w->out[i], mark(root, w->rank * each + i));
     }
@@ -174,9 +174,9 @@ static void exchanged(struct world* w, int length)
     for (int is_listed = 0; is_listed < 2; ++is_listed) {
         if (is_listed)
             MPI_Allgatherv(w->in, counts[w->rank], MPI_UINT32_T, w->out, counts, places,
-                           MPI_UINT32_T, MPI_COMM_WORLD);
+                           MPI_UINT32_T, w->comm);
         else
-            MPI_Allgather(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, MPI_COMM_WORLD);
+            MPI_Allgather(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
         for (int i = 0; i < each * w->size; ++i) {
             if (i % each < (is_listed ? counts[i / each] : each))
                 expect(w, "allgather", each, w->out[i], mark(i / each, i % each));
@@ -184,20 +184,20 @@ static void exchanged(struct world* w, int length)
         // Each rank sends as many as the sender's number says.
         if (is_listed)
             MPI_Alltoallv(w->in, own, places, MPI_UINT32_T, w->out, counts, places, MPI_UINT32_T,
-                          MPI_COMM_WORLD);
+                          w->comm);
         else
-            MPI_Alltoall(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, MPI_COMM_WORLD);
+            MPI_Alltoall(w->in, each, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
         for (int i = 0; i < each * w->size; ++i) {
             if (i % each < (is_listed ? counts[i / each] : each))
                 expect(w, "alltoall", each, w->out[i], mark(i / each, w->rank * each + i % each));
         }
     }
     memcpy(w->out + w->rank * each, w->in, sizeof(uint32_t) * (size_t)each);
-    MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, MPI_COMM_WORLD);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
     for (int i = 0; i < each * w->size; ++i)
         expect(w, "allgather in place", each, w->out[i], mark(i / each, i % each));
     memcpy(w->out, w->in, sizeof(uint32_t) * (size_t)(each * w->size));
-    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, MPI_COMM_WORLD);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
     for (int i = 0; i < each * w->size; ++i)
         expect(w, "alltoall in place", each, w->out[i], mark(i / each, w->rank * each + i % each));
 }
@@ -215,7 +215,7 @@ static void count_frames(struct world* w)
     MPI_T_pvar_start(session, handle);
     MPI_T_pvar_read(session, handle, &before);
     for (int i = 0; i < barriers; ++i)
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(w->comm);
     MPI_T_pvar_read(session, handle, &after);
     if (w->rank == w->size - 1)
         printf("%llu frames\n", (unsigned long long)(after - before));
@@ -224,12 +224,17 @@ static void count_frames(struct world* w)
     MPI_T_finalize();
 }
 
-int main(void)
+int main(int argc, char** argv)
 {
-    struct world w = {0};
-    MPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &w.size);
+    struct world w = {.comm = MPI_COMM_WORLD};
+    MPI_Init(&argc, &argv);
+    if (argc > 1 && strcmp(argv[1], "dealt") == 0) {
+        int rank = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_split(MPI_COMM_WORLD, 0, rank % 2, &w.comm);
+    }
+    MPI_Comm_rank(w.comm, &w.rank);
+    MPI_Comm_size(w.comm, &w.size);
     MPI_Type_contiguous(2, MPI_UINT32_T, &w.pair);
     MPI_Type_commit(&w.pair);
     MPI_Op_create(compose, 0, &w.after);
@@ -246,6 +251,8 @@ int main(void)
     count_frames(&w);
     free(w.in);
     free(w.out);
+    if (w.comm != MPI_COMM_WORLD)
+        MPI_Comm_free(&w.comm);
     MPI_Op_free(&w.after);
     MPI_Type_free(&w.pair);
     MPI_Finalize();

@@ -6,9 +6,10 @@ right results, rank 0's environment decides for all, and wrong words and files g
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
-from job import HERE, JobTest, clean_environment
+from job import HERE, JobTest, clean_environment, run
 
 KNOBS = ("HEADWAY_COLL_BARRIER", "HEADWAY_COLL_BCAST", "HEADWAY_COLL_REDUCE",
          "HEADWAY_COLL_ALLREDUCE", "HEADWAY_COLL_GATHER", "HEADWAY_COLL_SCATTER",
@@ -45,7 +46,7 @@ class TuningTest(JobTest):
         known = {knob: self.algorithms_of(knob) for knob in KNOBS}
         self.assertEqual(known["HEADWAY_COLL_BARRIER"],
                          ["dissemination", "dissemination_ports", "dissemination_ports:3",
-                          "linear"])
+                          "linear", "two_level", "two_level:3"])
         self.assertIn("pipelined_tree:3:3", known["HEADWAY_COLL_BCAST"])
         for turn in range(max(len(names) for names in known.values())):
             forced = {knob: names[turn % len(names)] for knob, names in known.items()}
@@ -67,10 +68,11 @@ class TuningTest(JobTest):
         self.assertEqual(self.frames(but_first), DISSEMINATED)
 
     def test_a_file_decides(self):
-        self.file.write_text("barrier ..4 any any linear\nbarrier 5 any any dissemination\n")
+        self.file.write_text("barrier ..4 any any any linear\n"
+                             "barrier 5 any any any dissemination\n")
         self.assertEqual(
             self.frames(self.mpiexec(5, self.program, HEADWAY_TUNING=str(self.file))), DISSEMINATED)
-        self.file.write_text("barrier 5 0 any linear # without bytes\n")
+        self.file.write_text("barrier 5 0 any any linear # without bytes\n")
         self.assertEqual(
             self.frames(self.mpiexec(5, self.program, HEADWAY_TUNING=str(self.file))), LINEAR)
 
@@ -84,7 +86,8 @@ class TuningTest(JobTest):
                 "MPI_Init", "'knomial:one'", "radix, a whole number from 2 to 1024")
 
     def test_wrong_files_get_a_sentence(self):
-        self.file.write_text("# mine\nbcast any any any flat\nbcast any 4K- any flat\n")
+        self.file.write_text("# mine\nbcast any any any any flat\n"
+                             "bcast any 4K- any any flat\n")
         environment = {"HEADWAY_TUNING": str(self.file)}
         self.assert_refused(self.mpiexec(3, self.program, **environment), "rank 0", "MPI_Init",
                             "my.tuning", "line 3", "'4K-' are no bytes")
@@ -98,15 +101,15 @@ class TuningTest(JobTest):
                               env=clean_environment(**environment), check=False, timeout=60)
 
     def test_info_prints_what_is_in_force(self):
-        self.file.write_text("alltoall 3.. 1K..2K own throttled:9\n")
+        self.file.write_text("alltoall 3.. 1K..2K own any throttled:9\n")
         told = self.info(HEADWAY_TUNING=str(self.file), HEADWAY_COLL_SCAN="linear")
         self.assertEqual((told.returncode, told.stderr), (0, ""))
         table = told.stdout.split("# collective ")[1]
         lines = [line.split() for line in table.splitlines()[1:]]
         self.assertEqual({"HEADWAY_COLL_" + line[0].upper() for line in lines}, set(KNOBS))
         first = {line[0]: line[1:] for line in reversed(lines)}
-        self.assertEqual(first["alltoall"], ["3..", "1K..2K", "own", "throttled:9"])
-        self.assertEqual(first["scan"], ["any", "any", "any", "linear"])
+        self.assertEqual(first["alltoall"], ["3..", "1K..2K", "own", "any", "throttled:9"])
+        self.assertEqual(first["scan"], ["any", "any", "any", "any", "linear"])
         # What is printed is a tuning file.
         self.file.write_text(table.split("\n", 1)[1])
         self.assert_ok(self.mpiexec(2, self.program, HEADWAY_TUNING=str(self.file)))
@@ -114,6 +117,49 @@ class TuningTest(JobTest):
         told = self.info(HEADWAY_TUNING=str(self.file))
         self.assertEqual(told.returncode, 2)
         self.assertIn("line 1: it has 1 word", told.stderr)
+
+
+class NodesTest(JobTest):
+    """Ranks of one machine that are told that they are on several nodes: libfabric between them."""
+
+    # Ranks, which of them share a node, and the frames of the last one in 100 barriers of two
+    # levels: leads disseminate and release their nodes, others tell their lead.
+    places = ((4, "(vector,(0,2,2))", 100), (5, "(vector,(0,2,1))", 100),
+              (4, "(vector,(0,1,3),(1,1,1))", 100))
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not (cls.stage / "lib/libheadway_ofi.so").exists():
+            raise unittest.SkipTest("Headway was built without libfabric")
+        cls.program = cls.build(HERE / "tuning.c")
+
+    def on_nodes(self, ranks, mapping, *arguments, **environment):
+        outcome = run([sys.executable, HERE / "plain_launcher.py", ranks, self.program, *arguments],
+                      clean_environment(PLAIN_MAPPING=mapping, HEADWAY_OFI_INTERFACE="lo",
+                                        **environment))
+        self.assert_ok(outcome)
+        return int(re.search(r"^(\d+) frames$", outcome.stdout, re.MULTILINE)[1])
+
+    def test_two_levels_give_right_results(self):
+        forced = dict.fromkeys(
+            (f"HEADWAY_COLL_{name}" for name in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE",
+                                                 "GATHER", "SCATTER", "ALLGATHER", "ALLTOALL")),
+            "two_level")
+        for ranks, mapping, frames in self.places:
+            with self.subTest(ranks=ranks, mapping=mapping):
+                self.assertEqual(self.on_nodes(ranks, mapping, **forced), frames)
+                self.on_nodes(ranks, mapping, "dealt", **forced)
+
+    def test_what_is_built_in_gives_right_results(self):
+        for ranks, mapping, frames in self.places:
+            with self.subTest(ranks=ranks, mapping=mapping):
+                self.assertEqual(self.on_nodes(ranks, mapping), frames)
+                self.on_nodes(ranks, mapping, "dealt")
+
+    def test_a_rank_a_node_has_one_level(self):
+        self.assertEqual(self.on_nodes(4, "(vector,(0,4,1))", HEADWAY_COLL_BARRIER="two_level"),
+                         200)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ namespace headway::protocol::coll {
 namespace {
 
 constexpr std::string_view cores_words[] = {"any", "own", "shared"};
+constexpr std::string_view nodes_words[] = {"any", "one", "several"};
 constexpr std::string_view any_word = "any";
 constexpr std::string_view blanks = " \t\r";
 constexpr std::string_view suffixes[] = {"", "K", "M", "G", "T"};  ///< powers of 1024
@@ -187,10 +188,10 @@ base::Failure no_collective(std::string_view word)
 
 base::Result<Choice> choice_of(const std::vector<std::string_view>& words)
 {
-    if (words.size() != 5) {
+    if (words.size() != 6) {
         return base::Failure{"it has " + std::to_string(words.size()) +
                              (words.size() == 1 ? " word" : " words") +
-                             ", not the five: collective, ranks, bytes, cores, algorithm"};
+                             ", not the six: collective, ranks, bytes, cores, nodes, algorithm"};
     }
     Choice choice;
     const auto collective = collective_of(words[0]);
@@ -212,7 +213,12 @@ base::Result<Choice> choice_of(const std::vector<std::string_view>& words)
         return base::Failure{in_quotes(words[3]) + " are no cores; write any, own or shared"};
     }
     choice.cores = static_cast<Cores>(cores - cores_words);
-    if (auto parsed = parse_algorithm(words[4], choice); !parsed) {
+    const auto* const nodes = std::ranges::find(nodes_words, words[4]);
+    if (nodes == std::end(nodes_words)) {
+        return base::Failure{in_quotes(words[4]) + " are no nodes; write any, one or several"};
+    }
+    choice.nodes = static_cast<Nodes>(nodes - nodes_words);
+    if (auto parsed = parse_algorithm(words[5], choice); !parsed) {
         return base::Failure{parsed.sentence()};
     }
     return choice;
@@ -367,7 +373,8 @@ std::string line_of(const Choice& choice)
     add(16, written(choice.ranks));
     add(26, written(choice.bytes));
     add(42, std::string(cores_words[static_cast<std::size_t>(choice.cores)]));
-    add(50, std::string(short_name(row)));
+    add(50, std::string(nodes_words[static_cast<std::size_t>(choice.nodes)]));
+    add(59, std::string(short_name(row)));
     for (const Parameter& parameter : parameters) {
         if (row.reads.*parameter.is_read) {
             line += ':';

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices as users write them: knobs that force an algorithm (HEADWAY_COLL_<COLLECTIVE>) and tuning
-// files (HEADWAY_TUNING), one line a choice, of five words:
+// files (HEADWAY_TUNING), one line a choice, of six words:
 //
-//   collective  ranks  bytes  cores  algorithm[:parameter]
-//   allreduce   3..8   16K..  own    ring
+//   collective  ranks  bytes  cores  nodes    algorithm[:parameter]
+//   allreduce   3..8   16K..  own    any      ring
+//   barrier     any    any    any    several  two_level:1
 //
 // Ranks and bytes are one number, "first..", "..last", "first..last" or "any"; bytes are of the
 // vector or of one rank's block. Cores are "own" (each rank has one), "shared" (the job is on one
-// node that has fewer) or "any". What follows # is for people.
+// node that has fewer) or "any"; nodes are "one" (the ranks of the call are on one), "several" or
+// "any". What follows # is for people.
 #pragma once
 
 #include <string>

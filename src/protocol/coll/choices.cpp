@@ -21,17 +21,27 @@ constexpr Range below(std::uint64_t end)
 
 // Where the long-message algorithms begin to pay: by ping-pong figures of one node. Ranks that
 // share cores: measured at 4, 8 and 16 ranks on 2 cores; rank 0 of the linear allreduce keeps a
-// vector of every rank, so long ones are for few.
+// vector of every rank, so long ones are for few. Two levels: simulated at 2 to 16 nodes of 2 to 36
+// ranks, on a fast network and on one like sockets (docs/design/021).
 constexpr Choice built_in[] = {
     {.collective = Collective::barrier,
      .cores = Cores::shared,
      .algorithm = Algorithm::barrier_linear},
+    {.collective = Collective::barrier,
+     .nodes = Nodes::several,
+     .algorithm = Algorithm::barrier_two_level},
     {.collective = Collective::barrier, .algorithm = Algorithm::barrier_dissemination},
     {.collective = Collective::bcast,
      .algorithm = Algorithm::bcast_scatter_ring,
      .ranks = from(3),
      .bytes = from(128 * 1024)},
+    {.collective = Collective::bcast,
+     .nodes = Nodes::several,
+     .algorithm = Algorithm::bcast_two_level},
     {.collective = Collective::bcast, .algorithm = Algorithm::bcast_binomial},
+    {.collective = Collective::reduce,
+     .nodes = Nodes::several,
+     .algorithm = Algorithm::reduce_two_level},
     {.collective = Collective::reduce,
      .cores = Cores::own,
      .algorithm = Algorithm::reduce_pipelined_chain,
@@ -49,11 +59,19 @@ constexpr Choice built_in[] = {
      .ranks = {3, 32},
      .bytes = {0, 256 * 1024}},
     {.collective = Collective::allreduce,
+     .nodes = Nodes::several,
+     .algorithm = Algorithm::allreduce_two_level},
+    {.collective = Collective::allreduce,
      .algorithm = Algorithm::allreduce_halving_doubling,
      .bytes = from(16 * 1024)},
     {.collective = Collective::allreduce, .algorithm = Algorithm::allreduce_recursive_doubling},
     {.collective = Collective::gather, .algorithm = Algorithm::gather_flat},
     {.collective = Collective::scatter, .algorithm = Algorithm::scatter_flat},
+    {.collective = Collective::allgather,
+     .nodes = Nodes::several,
+     .algorithm = Algorithm::allgather_two_level,
+     .ranks = from(3),
+     .bytes = below(4 * 1024)},
     {.collective = Collective::allgather,
      .algorithm = Algorithm::allgather_bruck,
      .ranks = from(3),
@@ -88,10 +106,10 @@ std::uint64_t digest_of(const Choice& choice, std::uint64_t before) noexcept
     std::uint64_t digest = before;
     for (const std::uint64_t part :
          {static_cast<std::uint64_t>(choice.collective), static_cast<std::uint64_t>(choice.cores),
-          static_cast<std::uint64_t>(choice.algorithm), choice.ranks.first, choice.ranks.last,
-          choice.bytes.first, choice.bytes.last, std::uint64_t{choice.tuning.radix},
-          std::uint64_t{choice.tuning.ports}, std::uint64_t{choice.tuning.window},
-          std::uint64_t{choice.tuning.segments}}) {
+          static_cast<std::uint64_t>(choice.nodes), static_cast<std::uint64_t>(choice.algorithm),
+          choice.ranks.first, choice.ranks.last, choice.bytes.first, choice.bytes.last,
+          std::uint64_t{choice.tuning.radix}, std::uint64_t{choice.tuning.ports},
+          std::uint64_t{choice.tuning.window}, std::uint64_t{choice.tuning.segments}}) {
         digest = base::mix(digest + part + 1);
     }
     return digest;
@@ -101,9 +119,6 @@ std::uint64_t digest_of(const Choice& choice, std::uint64_t before) noexcept
 
 bool can_be_chosen(const Row& row, Collective collective) noexcept
 {
-    if (row.reads.topology) {
-        return false;
-    }
     switch (collective) {
         case Collective::allgatherv:
             return row.listing != Listing::no && (row.collective == Collective::allgather ||
@@ -132,6 +147,7 @@ Choices::Choices(std::span<const Choice> first) noexcept
         const Row& row = row_of(choice.algorithm);
         choice.keeps_order = row.keeps_order;
         choice.takes_listed = row.listing != Listing::no;
+        choice.needs_levels = row.reads.topology;
         choice.takes_any_size = row.sizes == Sizes::any && row.ranks_max == UINT32_MAX;
         lines_[count++] = choice;
     };

@@ -22,6 +22,8 @@ struct Shape {
     bool is_commutative = true;
     bool is_listed = false;     ///< blocks have sizes of their own
     bool shares_cores = false;  ///< all ranks of the job are on one node, which has fewer cores
+    bool spans_nodes = false;   ///< the ranks of the call are on several nodes
+    bool has_levels = false;    ///< and some of those have more than one of them
 };
 
 /// From `first` to `last`, both included.
@@ -39,10 +41,14 @@ struct Range {
 /// Whether the ranks of a job, on one node, have a core each.
 enum class Cores : std::uint8_t { any, own, shared };
 
+/// Whether the ranks of a call are on one node.
+enum class Nodes : std::uint8_t { any, one, several };
+
 /// One line: calls like these are served by that algorithm, so tuned, if it can serve them.
 struct Choice {
     Collective collective = Collective::barrier;
     Cores cores = Cores::any;
+    Nodes nodes = Nodes::any;
     Algorithm algorithm = Algorithm::barrier_dissemination;
     Range ranks{};
     Range bytes{};
@@ -54,6 +60,7 @@ struct Choice {
     bool keeps_order = false;  ///< as the algorithm's row, as the next
     bool takes_listed = false;
     bool takes_any_size = false;
+    bool needs_levels = false;
 };
 
 /// The line is one of Choices, and its algorithm, so tuned, is right for a call of that shape.
@@ -61,12 +68,14 @@ inline bool serves(const Choice& choice, const Shape& shape) noexcept
 {
     return choice.ranks.holds(shape.size) && choice.bytes.holds(shape.bytes) &&
            (choice.cores == Cores::any || (choice.cores == Cores::shared) == shape.shares_cores) &&
+           (choice.nodes == Nodes::any || (choice.nodes == Nodes::several) == shape.spans_nodes) &&
+           (!choice.needs_levels || shape.has_levels) &&
            (choice.keeps_order || shape.is_commutative) &&
            (choice.takes_listed || !shape.is_listed) &&
            (choice.takes_any_size || fits(row_of(choice.algorithm), shape.size, choice.tuning));
 }
 
-/// The algorithm has what the collective needs, and reads nothing that calls do not know.
+/// The algorithm has what the collective needs.
 bool can_be_chosen(const Row& row, Collective collective) noexcept;
 
 /// The collectives that choices are made for: all but those of neighbours.

@@ -54,9 +54,11 @@ Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint
     }
 }
 
-Graph build(Algorithm algorithm, const Tuning& tuning, Place place, std::uint32_t root)
+Graph build(Algorithm algorithm, const Tuning& tuning, Place place, std::uint32_t root,
+            const Topology* topology)
 {
-    return row_of(algorithm).build({.place = place, .root = root, .tuning = tuning});
+    return row_of(algorithm).build(
+        {.place = place, .root = root, .tuning = tuning, .topology = topology});
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)

@@ -31,6 +31,9 @@ class Topology {
     std::uint32_t first_position(std::uint32_t node) const noexcept { return first_[node]; }
     std::uint32_t position_of(std::uint32_t rank) const noexcept { return position_of_[rank]; }
 
+    /// Several nodes, and more ranks than nodes.
+    bool has_levels() const noexcept { return node_count() > 1 && node_count() < ranks_.size(); }
+
     /// Ranks that follow each other share nodes: every rank's position is its number.
     bool is_contiguous() const noexcept { return is_contiguous_; }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 #include <vector>
 
@@ -19,6 +20,8 @@ TEST(Placement, CountsNodeByNode)
         const Placement found = place_process(nodes, process);
         EXPECT_EQ(found.place, places[static_cast<std::size_t>(process)]) << process;
         EXPECT_EQ(found.node_count, 3);
+        EXPECT_EQ(found.node_firsts, (std::vector<int>{0, 3, 5}));
+        EXPECT_EQ(found.node_of(found.place), found.node);
     }
     const Placement second = place_process(nodes, 4);
     EXPECT_EQ(second.node, 1);
@@ -42,6 +45,28 @@ TEST(Placement, GivesEveryPlaceOnceAndNodesAreRanges)
     EXPECT_EQ(place_process(nodes, 0).place, 0);
 }
 
+TEST(Placement, AllProcessesKnowTheSameNodes)
+{
+    std::mt19937 random(7);
+    for (int turn = 0; turn < 200; ++turn) {
+        std::vector<int> nodes(1 + random() % 40);
+        for (int& node : nodes) {
+            node = static_cast<int>(random() % 9);
+        }
+        std::vector<int> known(nodes.size());
+        for (int process = 0; process < static_cast<int>(nodes.size()); ++process) {
+            const Placement found = place_process(nodes, process);
+            known[static_cast<std::size_t>(found.place)] = found.node;
+        }
+        for (int process = 0; process < static_cast<int>(nodes.size()); ++process) {
+            const Placement found = place_process(nodes, process);
+            for (std::size_t place = 0; place < known.size(); ++place) {
+                ASSERT_EQ(found.node_of(static_cast<int>(place)), known[place]) << place;
+            }
+        }
+    }
+}
+
 TEST(Placement, OfASingleton)
 {
     const auto boot = open_single();
@@ -49,6 +74,7 @@ TEST(Placement, OfASingleton)
     ASSERT_TRUE(found);
     EXPECT_EQ(found.value().node_count, 1);
     EXPECT_EQ(found.value().place, 0);
+    EXPECT_EQ(found.value().node_of(0), 0);
     EXPECT_TRUE(found.value().is_node_leader());
 }
 

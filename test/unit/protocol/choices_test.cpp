@@ -62,8 +62,9 @@ void for_each_shape(const Use& use)
     for (const std::uint32_t size : {1U, 2U, 3U, 4U, 7U, 8U, 9U, 65536U, 65537U, 4'000'000U}) {
         for (const std::uint64_t bytes : {0ULL, 8ULL, 255ULL, 256ULL, 4095ULL, 4096ULL, 16383ULL,
                                           16384ULL, 131071ULL, 131072ULL, ~0ULL}) {
-            for (unsigned facts = 0; facts < 8; ++facts) {
-                use(Shape{size, bytes, (facts & 1) != 0, (facts & 2) != 0, (facts & 4) != 0});
+            for (unsigned facts = 0; facts < 24; ++facts) {
+                use(Shape{size, bytes, (facts & 1) != 0, (facts & 2) != 0, (facts & 4) != 0,
+                          facts >= 8, facts >= 16});
             }
         }
     }
@@ -130,6 +131,32 @@ TEST(Choices, RanksThatShareCoresSendFewerMessages)
     EXPECT_EQ(shared(allgather, 8, 1024), Algorithm::allgather_bruck);
 }
 
+TEST(Choices, FewMessagesLeaveANode)
+{
+    const Choices choices;
+    using enum Collective;
+    const auto between = [&](Collective collective, std::uint64_t bytes, bool is_commutative) {
+        return chosen(choices, collective,
+                      {.size = 8,
+                       .bytes = bytes,
+                       .is_commutative = is_commutative,
+                       .spans_nodes = true,
+                       .has_levels = true});
+    };
+    EXPECT_EQ(between(barrier, 0, true), Algorithm::barrier_two_level);
+    EXPECT_EQ(between(bcast, 8, true), Algorithm::bcast_two_level);
+    EXPECT_EQ(between(bcast, 1 << 20, true), Algorithm::bcast_scatter_ring);
+    EXPECT_EQ(between(reduce, 1 << 20, true), Algorithm::reduce_two_level);
+    EXPECT_EQ(between(reduce, 1 << 20, false), Algorithm::reduce_binomial);
+    EXPECT_EQ(between(allreduce, 1 << 20, true), Algorithm::allreduce_two_level);
+    EXPECT_EQ(between(allreduce, 8, false), Algorithm::allreduce_recursive_doubling);
+    EXPECT_EQ(between(allgather, 4095, true), Algorithm::allgather_two_level);
+    EXPECT_EQ(between(allgather, 4096, true), Algorithm::allgather_ring);
+    // A rank a node: there is one level.
+    EXPECT_EQ(chosen(choices, allreduce, {.size = 8, .bytes = 1 << 20, .spans_nodes = true}),
+              Algorithm::allreduce_halving_doubling);
+}
+
 TEST(Choices, KnobsForceWhereTheAlgorithmServes)
 {
     config::Knobs knobs;
@@ -156,19 +183,59 @@ TEST(Choices, KnobsForceWhereTheAlgorithmServes)
               Algorithm::reduce_scatter_halving);
 }
 
-TEST(Choices, EveryAlgorithmWithoutTopologyCanBeForced)
+TEST(Choices, EveryAlgorithmCanBeForced)
 {
     for (const Row& row : table()) {
         Choice choice{.collective = row.collective};
         const std::string name(row.name);
         const std::string rest = name.substr(name_of(row.collective).size() + 1);
-        EXPECT_EQ(parse_algorithm(name, choice).has_value(), !row.reads.topology) << name;
-        EXPECT_EQ(parse_algorithm(rest, choice).has_value(), !row.reads.topology) << rest;
-        if (!row.reads.topology) {
-            EXPECT_EQ(choice.algorithm, row.algorithm);
-            EXPECT_EQ(choice.tuning, row.tuning);
-        }
+        EXPECT_TRUE(parse_algorithm(name, choice).has_value()) << name;
+        EXPECT_TRUE(parse_algorithm(rest, choice).has_value()) << rest;
+        EXPECT_EQ(choice.algorithm, row.algorithm);
+        EXPECT_EQ(choice.tuning, row.tuning);
     }
+}
+
+TEST(Choices, TwoLevelsServeWhereNodesHaveSeveralRanks)
+{
+    int families = 0;
+    for (const Row& row : table()) {
+        if (!row.reads.topology) {
+            continue;
+        }
+        ++families;
+        std::vector<Choice> forced(1, {.collective = row.collective});
+        ASSERT_TRUE(parse_algorithm(row.name, forced[0]).has_value());
+        const Choices choices(forced);
+        for_each_shape([&](const Shape& shape) {
+            const Choice& choice = choices.find(row.collective, shape);
+            EXPECT_EQ(
+                choice.algorithm == row.algorithm,
+                shape.has_levels && (row.keeps_order || shape.is_commutative) && !shape.is_listed)
+                << row.name << ", " << shape.size << " ranks";
+        });
+    }
+    EXPECT_EQ(families, 8);
+}
+
+TEST(Choices, LinesMayBeForSeveralNodes)
+{
+    const auto lines = parse_choices(
+        "bcast any any any one flat\nbcast any any any several knomial:8\n"
+        "gather any any any several two_level",
+        "some.tuning");
+    ASSERT_TRUE(lines.has_value()) << lines.sentence();
+    const Choices choices(lines.value());
+    using enum Collective;
+    EXPECT_EQ(chosen(choices, bcast, {.size = 4}), Algorithm::bcast_flat);
+    EXPECT_EQ(chosen(choices, bcast, {.size = 4, .spans_nodes = true}), Algorithm::bcast_knomial);
+    EXPECT_EQ(chosen(choices, gather, {.size = 4}), Algorithm::gather_flat);
+    EXPECT_EQ(chosen(choices, gather, {.size = 4, .spans_nodes = true}), Algorithm::gather_flat);
+    EXPECT_EQ(chosen(choices, gather, {.size = 4, .spans_nodes = true, .has_levels = true}),
+              Algorithm::gather_two_level);
+    // A line that says so differs from one that does not.
+    EXPECT_NE(Choices(parse_choices("bcast 3 8 any any flat", "").value()).digest(),
+              Choices(parse_choices("bcast 3 8 any one flat", "").value()).digest());
 }
 
 TEST(Choices, WrongWordsNameWhatThereIs)
@@ -177,7 +244,7 @@ TEST(Choices, WrongWordsNameWhatThereIs)
     knobs.coll_barrier = "fast";
     EXPECT_EQ(fault_of(knobs),
               "HEADWAY_COLL_BARRIER: there is no algorithm 'fast' of barrier; there are "
-              "dissemination, dissemination_ports[:ports], linear");
+              "dissemination, dissemination_ports[:ports], linear, two_level[:ports]");
     knobs.coll_barrier = "dissemination:3";
     EXPECT_EQ(fault_of(knobs),
               "HEADWAY_COLL_BARRIER: 'dissemination:3' is no algorithm of barrier: dissemination "
@@ -201,9 +268,9 @@ TEST(Choices, LinesOfAFileComeBeforeWhatIsBuiltIn)
 {
     const std::string name = testing::TempDir() + "choices.tuning";
     std::ofstream(name) << "# mine\n\n"
-                           "  allreduce 3..8\t16K..1M own ring # long\r\n"
-                           "bcast any ..7 any flat\n"
-                           "bcast 4 any shared knomial:8";
+                           "  allreduce 3..8\t16K..1M own any ring # long\r\n"
+                           "bcast any ..7 any any flat\n"
+                           "bcast 4 any shared any knomial:8";
     config::Knobs knobs;
     knobs.tuning = name;
     knobs.coll_bcast = "pipelined_chain";
@@ -227,34 +294,38 @@ TEST(Choices, MalformedFilesAreRefusedByLine)
 {
     const std::string before = "HEADWAY_TUNING, file 'some.tuning', line 2: ";
     const auto fault = [](const char* line) {
-        return fault_of_text("barrier any any any linear\n" + std::string(line) + "\n");
+        return fault_of_text("barrier any any any any linear\n" + std::string(line) + "\n");
     };
-    EXPECT_EQ(fault("bcast any any any flat"), "accepted");
+    EXPECT_EQ(fault("bcast any any any any flat"), "accepted");
     EXPECT_EQ(fault("bcast"), before +
-                                  "it has 1 word, not the five: collective, ranks, bytes, "
-                                  "cores, algorithm");
-    EXPECT_EQ(fault("bcast any any any flat now"),
-              before + "it has 6 words, not the five: collective, ranks, bytes, cores, algorithm");
-    EXPECT_EQ(fault("brodcast any any any flat"),
+                                  "it has 1 word, not the six: collective, ranks, bytes, "
+                                  "cores, nodes, algorithm");
+    EXPECT_EQ(fault("bcast any any any any flat now"),
+              before +
+                  "it has 7 words, not the six: collective, ranks, bytes, cores, nodes, "
+                  "algorithm");
+    EXPECT_EQ(fault("brodcast any any any any flat"),
               before +
                   "there is no collective 'brodcast'; there are barrier, bcast, reduce, "
                   "allreduce, gather, scatter, allgather, allgatherv, alltoall, alltoallv, "
                   "scan, exscan, reduce_scatter");
-    EXPECT_EQ(fault("bcast any any some flat"),
+    EXPECT_EQ(fault("bcast any any some any flat"),
               before + "'some' are no cores; write any, own or shared");
-    EXPECT_EQ(fault("bcast any any any ring"),
+    EXPECT_EQ(fault("bcast any any any two flat"),
+              before + "'two' are no nodes; write any, one or several");
+    EXPECT_EQ(fault("bcast any any any any ring"),
               before +
                   "there is no algorithm 'ring' of bcast; there are flat, binomial, "
                   "knomial[:radix], pipelined_chain[:segments], "
-                  "pipelined_tree[:radix][:segments], scatter_ring");
+                  "pipelined_tree[:radix][:segments], scatter_ring, two_level");
     for (const char* range : {"..", "x", "8..4", "4...8", "4-8", "-1", "1.5", "8Q", "8KB", "K",
                               "99999999999999999999", "18446744073709551615K", "..x"}) {
-        EXPECT_EQ(fault(("bcast any " + std::string(range) + " any flat").c_str()),
+        EXPECT_EQ(fault(("bcast any " + std::string(range) + " any any flat").c_str()),
                   before + "'" + range +
                       "' are no bytes; write a number, first.., ..last, first..last or any");
     }
-    EXPECT_NE(fault("bcast 1.. x any flat").find("bytes"), std::string::npos);
-    EXPECT_NE(fault("bcast x 1.. any flat").find("ranks"), std::string::npos);
+    EXPECT_NE(fault("bcast 1.. x any any flat").find("bytes"), std::string::npos);
+    EXPECT_NE(fault("bcast x 1.. any any flat").find("ranks"), std::string::npos);
     // What is no text is neither printed nor printed in full.
     const std::string noise = fault(("\x1b[31m\x01" + std::string(500, 'y')).c_str());
     EXPECT_LT(noise.size(), 200U);
@@ -278,7 +349,7 @@ TEST(Choices, FilesThatCannotBeReadAreRefused)
     EXPECT_NE(fault_of(knobs).find("longer than a tuning file"), std::string::npos);
     std::ofstream file(name);
     for (std::size_t i = 0; i < Choices::lines_max; ++i) {
-        file << "bcast any any any flat\n";
+        file << "bcast any any any any flat\n";
     }
     file.close();
     EXPECT_NE(fault_of(knobs).find("has 256 choices, more than there is room for"),
@@ -299,8 +370,9 @@ TEST(Choices, WhatIsPrintedSaysTheSame)
         text += line_of(choice) + "\n";
     }
     EXPECT_EQ(text, text_of(choices));
-    EXPECT_NE(text.find("bcast           3..       128K..          any     scatter_ring\n"),
-              std::string::npos)
+    EXPECT_NE(
+        text.find("bcast           3..       128K..          any     any      scatter_ring\n"),
+        std::string::npos)
         << text;
     EXPECT_NE(text.find("throttled:7\n"), std::string::npos);
 }
