@@ -60,18 +60,53 @@ static void alltoall(const Operands* o)
     MPI_Alltoall(o->input, o->count, MPI_DOUBLE, o->output, o->count, MPI_DOUBLE, o->harness->comm);
 }
 
+static void scan(const Operands* o)
+{
+    MPI_Scan(o->input, o->output, o->count, MPI_DOUBLE, MPI_SUM, o->harness->comm);
+}
+
+static void exscan(const Operands* o)
+{
+    MPI_Exscan(o->input, o->output, o->count, MPI_DOUBLE, MPI_SUM, o->harness->comm);
+}
+
+static void reduce_scatter(const Operands* o)
+{
+    MPI_Reduce_scatter_block(o->input, o->output, o->count, MPI_DOUBLE, MPI_SUM, o->harness->comm);
+}
+
 // What output[index] is, where input[i] of rank r is value(r, i); negative: nothing is received.
 static double value(int rank, int index)
 {
     return rank * 1000.0 + index % 997;
 }
 
-static double sum_of_all(const Operands* o, int index)
+static double sum_of(int ranks, int index)
 {
     double sum = 0;
-    for (int rank = 0; rank < o->harness->ranks; ++rank)
+    for (int rank = 0; rank < ranks; ++rank)
         sum += value(rank, index);
     return sum;
+}
+
+static double sum_of_all(const Operands* o, int index)
+{
+    return sum_of(o->harness->ranks, index);
+}
+
+static double sum_so_far(const Operands* o, int index)
+{
+    return sum_of(o->harness->rank + 1, index);
+}
+
+static double sum_before(const Operands* o, int index)
+{
+    return o->harness->rank == 0 ? -1 : sum_of(o->harness->rank, index);
+}
+
+static double part_of_sum(const Operands* o, int index)
+{
+    return sum_of(o->harness->ranks, o->harness->rank * o->count + index);
 }
 
 static double nothing(const Operands* o, int index)
@@ -120,10 +155,17 @@ typedef struct {
 } Collective;
 
 static const Collective collectives[] = {
-    {"Barrier", barrier, nothing, 0},       {"Bcast", bcast, of_root, 0},
-    {"Reduce", reduce, sum_at_root, 0},     {"Allreduce", allreduce, sum_of_all, 0},
-    {"Gather", gather, of_each_at_root, 1}, {"Scatter", scatter, part_of_root, 0},
-    {"Allgather", allgather, of_each, 1},   {"Alltoall", alltoall, part_of_each, 1},
+    {"Barrier", barrier, nothing, 0},
+    {"Bcast", bcast, of_root, 0},
+    {"Reduce", reduce, sum_at_root, 0},
+    {"Allreduce", allreduce, sum_of_all, 0},
+    {"Gather", gather, of_each_at_root, 1},
+    {"Scatter", scatter, part_of_root, 0},
+    {"Allgather", allgather, of_each, 1},
+    {"Alltoall", alltoall, part_of_each, 1},
+    {"Scan", scan, sum_so_far, 0},
+    {"Exscan", exscan, sum_before, 0},
+    {"Reduce_scatter_block", reduce_scatter, part_of_sum, 0},
 };
 enum { collective_count = sizeof collectives / sizeof collectives[0] };
 
@@ -179,7 +221,8 @@ static void measure(const Collective* collective, const Operands* operands)
 
 int main(int argc, char** argv)
 {
-    static const int counts[] = {1, 512, 8192, 131072};  // 8 B, 4 KiB, 64 KiB, 1 MiB
+    // 8 B, 256 B, 1 KiB, and by fours to 1 MiB
+    static const int counts[] = {1, 32, 128, 512, 2048, 8192, 32768, 131072};
     enum { size_count = sizeof counts / sizeof counts[0] };
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))

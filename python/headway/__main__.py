@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`,
-`sim COLLECTIVE`, `graph COLLECTIVE`."""
+`sim COLLECTIVE`, `graph COLLECTIVE`, `tune`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from headway import bench, check_host, graph, info, report, sim
+from headway import bench, check_host, graph, info, report, sim, tune
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,6 +50,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     graph.add_arguments(graph_parser)
     graph_parser.set_defaults(main=graph.main)
+    tune_parser = commands.add_parser(
+        "tune", help="measure which algorithms of collectives are fastest here",
+        description=tune.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    tune.add_arguments(tune_parser)
+    tune_parser.set_defaults(main=tune.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

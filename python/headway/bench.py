@@ -143,7 +143,7 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
              "command": _command_line(options, name)}
     sampling_s = SAMPLING_QUICK_S if options.quick else SAMPLING_S
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
-    tell = _teller(time.monotonic())
+    tell = teller("bench", time.monotonic())
     runner = Runner(description, measured, cores, budget_ms)
     work = runner.calibrate(plan, 1 if options.quick else CALIBRATIONS, tell)
     if work:
@@ -299,11 +299,11 @@ def _make_plan(
     )
 
 
-def _teller(begin: float) -> Callable[[str], None]:
-    """Prints progress lines with the time since `begin` on standard error."""
+def teller(command: str, begin: float) -> Callable[[str], None]:
+    """Prints progress lines of a command with the time since `begin` on standard error."""
 
     def tell(line: str) -> None:
         elapsed_s = time.monotonic() - begin
-        print(f"headway bench: {elapsed_s:4.0f} s  {line}", file=sys.stderr, flush=True)
+        print(f"headway {command}: {elapsed_s:4.0f} s  {line}", file=sys.stderr, flush=True)
 
     return tell

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,8 @@ class Answer:
     text: str
 
 
-def ask(arguments: Sequence[str]) -> Answer:
+def ask(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Answer:
+    """`environment`: of the program; None: that of this one."""
     stage = os.environ.get("HEADWAY_STAGE", "")
     program = Path(stage) / "bin" / "headway-study"
     if not stage or not program.is_file():
@@ -27,5 +28,6 @@ def ask(arguments: Sequence[str]) -> Answer:
               "the command `headway` of that installation", file=sys.stderr)
         return Answer(2, "")
     # Its error output stays the user's: progress and complaints.
-    done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True, check=False,
+                          env=environment)
     return Answer(done.returncode, done.stdout)

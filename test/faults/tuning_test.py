@@ -119,6 +119,47 @@ class TuningTest(JobTest):
         self.assertIn("line 1: it has 1 word", told.stderr)
 
 
+class FitTest(JobTest):
+    """`headway tune` on this machine, as short as it can be."""
+
+    def tune(self, *words):
+        """Its programs are built into the folder of the class."""
+        return run([self.stage / "bin/headway", "tune", *words],
+                   clean_environment(XDG_CACHE_HOME=self.folder.name,
+                                     HEADWAY_COLL_BARRIER="linear"))
+
+    def test_what_it_writes_is_a_tuning_file(self):
+        file = pathlib.Path(self.folder.name) / "fitted.tuning"
+        done = self.tune("--quick", "--collectives", "barrier,scan", "--ranks", "2,3",
+                         "--output", file)
+        self.assert_ok(done)
+        self.assertIn("3 ranks: round 5, done", done.stderr)
+        self.assertIn("measured calls keep what is built in", done.stdout)
+        heading = file.read_text().splitlines()[0]
+        self.assertRegex(heading, r"^# headway tune --quick .*, \d{4}-\d\d-\d\d .* UTC, Headway ")
+        # What is fitted is in force; lines stand in the order of the file.
+        lines = [line.partition("#")[0].split() for line in file.read_text().splitlines()]
+        told = subprocess.run([self.stage / "bin/headway", "info"], capture_output=True, text=True,
+                              env=clean_environment(HEADWAY_TUNING=str(file)), check=False,
+                              timeout=60)
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        table = [line.split() for line in told.stdout.split("# collective ")[1].splitlines()]
+        for collective in ("barrier", "scan"):
+            fitted = [line for line in lines if line[:1] == [collective]]
+            known = [line for line in table if line[:1] == [collective]]
+            self.assertEqual(known[:len(fitted)], fitted)
+        self.assert_ok(self.mpiexec(3, self.build(HERE / "tuning.c"), HEADWAY_TUNING=str(file)))
+
+    def test_what_cannot_be_gets_a_sentence(self):
+        for words, said in ((("--collectives", "brodcast"), "no 'brodcast' to measure"),
+                            (("--ranks", "2-4"), "--ranks 2-4: write numbers"),
+                            (("--output", "/does/not/exist"), "cannot be written: No such file"),
+                            (("--output", self.folder.name), "cannot be written: it is a folder")):
+            done = self.tune("--quick", *words)
+            self.assertEqual(done.code, 2, str(done))
+            self.assertIn(said, done.stderr)
+
+
 class NodesTest(JobTest):
     """Ranks of one machine that are told that they are on several nodes: libfabric between them."""
 
