@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -26,6 +27,11 @@ bool is_loopback(const void* address, std::size_t bytes) noexcept
         return IN6_IS_ADDR_LOOPBACK(&internet.sin6_addr) != 0;
     }
     return false;
+}
+
+bool has_rdma() noexcept
+{
+    return ::access("/sys/class/infiniband", F_OK) == 0;
 }
 
 }  // namespace headway::platform

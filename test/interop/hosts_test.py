@@ -60,6 +60,7 @@ class HostsTest(unittest.TestCase):
     count = 2
     hosts: hosts.Hosts
     hydra: str
+    folder: str
     between: str
 
     @classmethod
@@ -71,9 +72,16 @@ class HostsTest(unittest.TestCase):
         cls.hosts = cls.enterClassContext(hosts.hosts(cls.count))
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.between = f"{folder.name}/between"
-        subprocess.run([stage() / "bin/mpicc", "-O1", "-Wall", "-Wextra", "-Werror", "-o",
-                        cls.between, ROOT / "test/interop/programs/between.c"], check=True)
+        cls.folder = folder.name
+        cls.between = cls.compiled("between")
+
+    @classmethod
+    def compiled(cls, name: str) -> str:
+        """A program of this folder."""
+        path = f"{cls.folder}/{name}"
+        subprocess.run([stage() / "bin/mpicc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", path,
+                        ROOT / f"test/interop/programs/{name}.c"], check=True)
+        return path
 
     def start(self, ranks: int, per_host: int, *words: str,
               **settings: str) -> subprocess.CompletedProcess[str]:
@@ -130,6 +138,17 @@ class Jobs(HostsTest):
 
     def test_a_small_window(self) -> None:
         self.run_between(2, 1, "300000", network_window="128K", network_read_min="1T")
+
+
+    def test_a_start_reads_little(self) -> None:
+        if os.path.exists("/sys/class/infiniband"):
+            self.skipTest("NOT TESTED: with RDMA devices libfabric looks through the kernel")
+        done = self.start(2, 1, self.compiled("start_reads"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        counts = [int(count) for count in re.findall(r"has read (\d+) bytes", done.stdout)]
+        self.assertEqual(len(counts), 2, done.stdout)
+        # The symbols of a kernel have 4 MB and more.
+        self.assertLess(max(counts), 2_000_000)
 
 
 class OwnMpiexec(HostsTest):

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "platform/address.hpp"
+#include "platform/import.hpp"
 #include "transport/ofi/fabric.hpp"
 
 namespace headway::transport::ofi {
@@ -64,6 +68,29 @@ Info make_hints(std::uint64_t wanted_capabilities)
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     return hints;
+}
+
+/// As fopen(), on a machine that hides the symbols of its kernel.
+std::FILE* open_without_symbols(const char* path, const char* mode)
+{
+    if (std::strcmp(path, "/proc/kallsyms") == 0) {
+        errno = EACCES;
+        return nullptr;
+    }
+    return std::fopen(path, mode);
+}
+
+/// As fi_getinfo(). Libfabric 1.17 asks twice, when it starts, whether the kernel can give its RDMA
+/// devices memory of other devices, each time by reading all symbols of the kernel: 100 ms of a
+/// core. Where there are no such devices it need not know.
+int find_providers(const Info& hints, fi_info** list)
+{
+    if (platform::has_rdma()) {
+        return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), list);
+    }
+    const platform::ImportReplacement replaced(reinterpret_cast<const void*>(&fi_getinfo), "fopen",
+                                               reinterpret_cast<void*>(&open_without_symbols));
+    return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), list);
 }
 
 bool is_wanted(const fi_info& info, const Wanted& wanted)
@@ -125,9 +152,7 @@ base::Result<Info> choose_provider(const Wanted& wanted)
     for (std::size_t i = 0; i < capabilities.size(); ++i) {
         const Info hints = make_hints(capabilities[i]);
         fi_info* list = nullptr;
-        const int error = hints == nullptr
-                              ? -FI_ENOMEM
-                              : fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), &list);
+        const int error = hints == nullptr ? -FI_ENOMEM : find_providers(hints, &list);
         lists.emplace_back(list);
         if (error != 0 && error != -FI_ENODATA) {
             return describe_failure("fi_getinfo", error);
