@@ -193,8 +193,7 @@ base::Result<Command> command_on_hosts(const Options& options, const Allocation&
     const std::string wanted =
         has_slurm_job ? "neither srun nor mpiexec.hydra" : "no mpiexec.hydra";
     const std::string prterun =
-        launchers.prterun.empty() ? ""
-                                  : " (prterun is, but it speaks PMIx, which Headway does not yet)";
+        launchers.prterun.empty() ? "" : " (prterun is; start the job by it instead of mpiexec)";
     return base::Failure{job + wanted + " is on PATH" + prterun +
                          "; load a module that has one, such as MPICH, or give --hosts localhost"};
 }

@@ -17,8 +17,8 @@ from tools.terminal import StepFailed, run_logged, say
 # Each group is installed by the first command that needs it.
 DEBIAN = {
     "build": ["g++", "cmake", "ninja-build", "pkg-config", "ccache", "git", "libgtest-dev",
-              "libcli11-dev", "libfmt-dev", "libhwloc-dev", "libfabric-dev", "librapidcheck-dev",
-              "relacy-dev"],
+              "libcli11-dev", "libfmt-dev", "libhwloc-dev", "libfabric-dev", "libpmix-dev",
+              "librapidcheck-dev", "relacy-dev"],
     "python": ["python3-venv"],
     "model": ["spin"],
     "clang": ["clang-19", "libclang-rt-19-dev"],

@@ -6,6 +6,8 @@
 
 #include "boot/pmi1.hpp"
 #include "boot/pmi1_line.hpp"
+#include "boot/pmix.hpp"
+#include "boot/pmix_library.hpp"
 #include "boot/single.hpp"
 
 namespace headway::boot {
@@ -13,6 +15,12 @@ namespace {
 
 constexpr std::array pmi1_variables = {"PMI_FD", "PMI_RANK",    "PMI_SIZE",  "PMI_PORT",
                                        "PMI_ID", "PMI_SPAWNED", "PMI_DEBUG", "PMI_TOTALVIEW"};
+
+/// What says that this process is a member of a job; libpmix has read them all when it is open.
+constexpr std::array pmix_variables = {"PMIX_NAMESPACE",    "PMIX_RANK",         "PMIX_SERVER_URI",
+                                       "PMIX_SERVER_URI2",  "PMIX_SERVER_URI21", "PMIX_SERVER_URI3",
+                                       "PMIX_SERVER_URI4",  "PMIX_SERVER_URI41", "PMIX_SERVER_URI5",
+                                       "PMIX_SERVER_URI51", "PMIX_SERVER_TMPDIR"};
 
 std::string text_of(const char* name)
 {
@@ -70,20 +78,47 @@ base::Result<Pmi1Address> read_address()
     return address;
 }
 
-/// Why a process without PMI-1 must not take itself for a singleton; empty when it may.
+/// Why a process without PMI must not take itself for a singleton; empty when it may.
 std::string foreign_launcher()
 {
-    if (is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK")) {
-        return "this process was started by a launcher that speaks PMIx only (Open MPI's mpirun, "
-               "prterun or srun --mpi=pmix); start it with Headway's mpiexec, with mpiexec.hydra, "
-               "or with srun --mpi=pmi2, or unset PMIX_NAMESPACE and PMIX_RANK to run it alone";
-    }
     const auto tasks = parse_int(text_of("SLURM_STEP_NUM_TASKS"));
     if (is_set("SLURM_STEP_ID") && is_set("SLURM_PROCID") && tasks.value_or(1) > 1) {
-        return "this process was started by srun without PMI; use srun --mpi=pmi2, or start the "
-               "program with Headway's mpiexec";
+        return "this process was started by srun without PMI; use srun --mpi=pmix or srun "
+               "--mpi=pmi2, or start the program with Headway's mpiexec";
     }
     return "";
+}
+
+base::Result<std::unique_ptr<Boot>> open_pmi1()
+{
+    const auto address = read_address();
+    if (!address) {
+        return base::Failure{address.sentence()};
+    }
+    auto boot = Pmi1Boot::open(address.value());
+    for (const char* name : pmi1_variables) {
+        ::unsetenv(name);
+    }
+    return boot;
+}
+
+base::Result<std::unique_ptr<Boot>> open_pmix()
+{
+    const auto functions = pmix::open_library(pmix::library_paths(text_of("PMIX_PREFIX")));
+    if (!functions) {
+        return base::Failure{functions.sentence()};
+    }
+    auto boot = PmixBoot::open(functions.value());
+    for (const char* name : pmix_variables) {
+        ::unsetenv(name);
+    }
+    return boot;
+}
+
+base::Failure not_there(const char* setting, const char* variables, const char* cure)
+{
+    return {std::string("HEADWAY_BOOT is '") + setting + "', but the launcher has not set " +
+            variables + "; start the program " + cure + ", or set HEADWAY_BOOT=auto"};
 }
 
 }  // namespace
@@ -99,20 +134,25 @@ base::Result<int> Boot::take_descriptor()
     return base::Failure{share_descriptor(-1).sentence()};
 }
 
-base::Result<std::unique_ptr<Boot>> open_boot()
+base::Result<std::unique_ptr<Boot>> open_boot(Way way)
 {
-    if (is_set("PMI_FD") || is_set("PMI_PORT")) {
-        const auto address = read_address();
-        if (!address) {
-            return base::Failure{address.sentence()};
-        }
-        auto boot = Pmi1Boot::open(address.value());
-        for (const char* name : pmi1_variables) {
-            ::unsetenv(name);
-        }
-        return boot;
+    const bool has_pmi1 = is_set("PMI_FD") || is_set("PMI_PORT");
+    const bool has_pmix = is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK");
+    if (way == Way::pmi1 && !has_pmi1) {
+        return not_there("pmi1", "PMI_FD or PMI_PORT",
+                         "with Headway's mpiexec, mpiexec.hydra or srun --mpi=pmi2");
     }
-    if (std::string why = foreign_launcher(); !why.empty()) {
+    if (way == Way::pmix && !has_pmix) {
+        return not_there("pmix", "PMIX_NAMESPACE and PMIX_RANK",
+                         "with prterun, Open MPI's mpirun or srun --mpi=pmix");
+    }
+    if (way == Way::pmi1 || (way == Way::automatic && has_pmi1)) {
+        return open_pmi1();
+    }
+    if (way == Way::pmix || (way == Way::automatic && has_pmix)) {
+        return open_pmix();
+    }
+    if (std::string why = foreign_launcher(); way == Way::automatic && !why.empty()) {
         return base::Failure{std::move(why)};
     }
     return open_single();

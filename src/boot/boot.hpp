@@ -27,7 +27,7 @@ class Boot {
     /// Identifies the job among all jobs of this machine; empty for a singleton.
     const std::string& job() const noexcept { return job_; }
     /// How the launcher is called in messages: "headway mpiexec", "PMI-1 server" (any other one),
-    /// "none (singleton)".
+    /// "PMIx server", "none (singleton)".
     virtual std::string_view launcher() const noexcept = 0;
 
     /// Node of every process where the launcher knows it (PMI_process_mapping expanded): one entry
@@ -35,7 +35,8 @@ class Boot {
     virtual base::Result<std::vector<int>> node_map() = 0;
 
     /// Key and value: printable, no blank, not empty; a longer one than the launcher takes is a
-    /// Failure that says the limit. A key that is put again takes the new value.
+    /// Failure that says the limit. A key that is put again takes the new value. A key ends in `-`
+    /// and the number of the process that puts it, so that a launcher finds it on another node.
     virtual base::Outcome put(std::string_view key, std::string_view value) = 0;
     /// Collective: after it, get() sees what every process put before it.
     virtual base::Outcome fence() = 0;
@@ -63,11 +64,15 @@ class Boot {
     std::string job_;
 };
 
-/// Looks at the environment and opens what it finds: PMI-1 (PMI_FD, or PMI_PORT with PMI_ID), else
-/// singleton. Variables of a launcher that cannot be used (PMIx without PMI-1) are a Failure with
-/// the cure, never N singletons. Afterwards the PMI variables are gone from the environment and the
-/// descriptor is closed on exec, so that programs this process starts do not pass for it.
+/// How a process finds its job. Automatic: PMI-1 (PMI_FD, or PMI_PORT with PMI_ID), else PMIx
+/// (PMIX_NAMESPACE and PMIX_RANK), else singleton; a launcher that offers neither (srun without
+/// PMI) is a Failure with the cure, never N singletons.
+enum class Way { automatic, pmi1, pmix, single };
+
+/// Opens the launcher that the environment names; a way that is asked for is the only one tried.
+/// Afterwards the variables of PMI and PMIx are gone from the environment and descriptors are
+/// closed on exec, so that programs this process starts do not pass for it.
 /// Thread rule: changes the environment; call it while no other thread reads that.
-base::Result<std::unique_ptr<Boot>> open_boot();
+base::Result<std::unique_ptr<Boot>> open_boot(Way way = Way::automatic);
 
 }  // namespace headway::boot

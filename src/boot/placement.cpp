@@ -5,26 +5,25 @@
 #include <map>
 #include <unordered_map>
 
+#include "boot/places.hpp"
 #include "platform/process.hpp"
 
 namespace headway::boot {
 
 namespace {
 
-/// Nodes of all processes, from what each says of its own.
-base::Result<std::vector<int>> ask_each_other(Boot& boot)
+std::string where_key(int process)
 {
-    const auto key_of = [](int process) { return "headway-where-" + std::to_string(process); };
-    if (auto put = boot.put(key_of(boot.process_index()), platform::node_identity()); !put) {
-        return base::Failure{put.sentence()};
-    }
-    if (auto fenced = boot.fence(); !fenced) {
-        return base::Failure{fenced.sentence()};
-    }
+    return "headway-where-" + std::to_string(process);
+}
+
+/// Nodes of all processes, from what each has said of its own.
+base::Result<std::vector<int>> compare_words(Boot& boot)
+{
     std::map<std::string, int> numbers;
     std::vector<int> nodes;
     for (int process = 0; process < boot.process_count(); ++process) {
-        auto where = boot.get(key_of(process));
+        auto where = boot.get(where_key(process));
         if (!where) {
             return base::Failure{where.sentence()};
         }
@@ -32,6 +31,17 @@ base::Result<std::vector<int>> ask_each_other(Boot& boot)
         nodes.push_back(numbers.try_emplace(std::move(where.value()), next).first->second);
     }
     return nodes;
+}
+
+base::Result<std::vector<int>> ask_each_other(Boot& boot)
+{
+    if (auto put = boot.put(where_key(boot.process_index()), platform::node_identity()); !put) {
+        return base::Failure{put.sentence()};
+    }
+    if (auto fenced = boot.fence(); !fenced) {
+        return base::Failure{fenced.sentence()};
+    }
+    return compare_words(boot);
 }
 
 }  // namespace
@@ -73,6 +83,34 @@ Placement place_process(const std::vector<int>& nodes, int own)
     found.place = found.node_first +
                   static_cast<int>(std::count(nodes.begin(), nodes.begin() + own, own_node));
     return found;
+}
+
+base::Result<std::vector<int>> order_by_place(Boot& boot)
+{
+    auto nodes = boot.node_map();
+    if (nodes && nodes.value().empty() && boot.process_count() > 1) {
+        nodes = compare_words(boot);
+    }
+    if (!nodes) {
+        return nodes;
+    }
+    std::unordered_map<int, std::vector<int>> members;
+    std::vector<const std::vector<int>*> in_order;
+    for (std::size_t process = 0; process < nodes.value().size(); ++process) {
+        const auto [entry, is_new] = members.try_emplace(nodes.value()[process]);
+        if (is_new) {
+            in_order.push_back(&entry->second);
+        }
+        entry->second.push_back(static_cast<int>(process));
+    }
+    std::vector<int> processes;
+    for (const auto* const node : in_order) {
+        processes.insert(processes.end(), node->begin(), node->end());
+    }
+    if (std::ranges::is_sorted(processes)) {
+        processes.clear();
+    }
+    return processes;
 }
 
 base::Result<Placement> find_placement(Boot& boot)

@@ -9,26 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include "boot/job_name.hpp"
 
 namespace headway::boot {
 namespace {
 
 using Wait = Pmi1Connection::Wait;
-
-/// A job name is used in names of shared memory and sockets, so nothing else may be in it.
-std::string file_name_of(std::string_view kvs_name)
-{
-    std::string name(kvs_name);
-    std::replace_if(
-        name.begin(), name.end(),
-        [](unsigned char byte) { return std::isalnum(byte) == 0 && byte != '_' && byte != '-'; },
-        '_');
-    return name;
-}
 
 bool is_word(std::string_view text) noexcept
 {
@@ -227,7 +217,7 @@ base::Outcome Pmi1Boot::greet()
     if (!is_word(kvs_name_)) {
         return base::Failure{"the launcher did not name its dictionary; start the job again"};
     }
-    job_ = file_name_of(kvs_name_);
+    job_ = to_job_name(kvs_name_);
     is_ours_ = !headway_job_.empty() && headway_job_ == kvs_name_;
     return base::Done{};
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "boot/places.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/module.hpp"
@@ -15,11 +16,11 @@ namespace headway::object {
 namespace {
 
 constexpr const char* module_file = "libheadway_ofi.so";
-constexpr std::string_view job_key = "headway-job";
+constexpr std::string_view job_key = "headway-job-0";
 
-std::string key_of(std::uint32_t rank)
+std::string key_of(int process)
 {
-    return "headway-net-" + std::to_string(rank);
+    return "headway-net-" + std::to_string(process);
 }
 
 /// What of the version other hosts must have too: a word.
@@ -76,7 +77,7 @@ base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
     door->network_ = std::move(network.value());
     const std::string where =
         platform::host_name() + "/" + version_word() + "/" + door->network_->address();
-    if (auto put = boot.put(key_of(own_rank), where); !put) {
+    if (auto put = boot.put(key_of(boot.process_index()), where); !put) {
         return base::Failure{put.sentence()};
     }
     if (own_rank == 0) {
@@ -107,7 +108,14 @@ base::Outcome NetworkDoor::join()
 
 base::Outcome NetworkDoor::look_up(std::uint32_t rank)
 {
-    const auto found = boot_.get(key_of(rank));
+    if (!order_) {
+        auto order = boot::order_by_place(boot_);
+        if (!order) {
+            return base::Failure{order.sentence()};
+        }
+        order_ = std::move(order.value());
+    }
+    const auto found = boot_.get(key_of(boot::process_at(*order_, static_cast<int>(rank))));
     if (!found) {
         return base::Failure{found.sentence()};
     }

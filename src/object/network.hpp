@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "boot/boot.hpp"
@@ -39,6 +41,7 @@ class NetworkDoor {
 
     boot::Boot& boot_;
     std::uint32_t own_rank_;
+    std::optional<std::vector<int>> order_;  ///< of boot::order_by_place(), once it was needed
     std::unique_ptr<transport::Network> network_;
 };
 

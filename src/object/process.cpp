@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "boot/places.hpp"
 #include "object/any_time.hpp"
 #include "object/call_order.hpp"
 #include "object/collective.hpp"
@@ -31,7 +32,7 @@ constexpr unsigned call_order_root = 1;
 constexpr unsigned choices_root = 2;
 
 // In the launcher's dictionary, where there are several nodes.
-constexpr std::string_view choices_key = "headway-choices";
+constexpr std::string_view choices_key = "headway-choices-0";
 /// Of the ranks of a process, the low half of `starts_` counts those that have started, the high
 /// half those that never will.
 constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
@@ -184,11 +185,15 @@ base::Outcome Process::leave_job()
     return boot_->finalize();
 }
 
-/// Names the node's heap in the launcher's dictionary.
+/// Names the node's heap in the launcher's dictionary, by the process that makes it.
 std::string Process::heap_key() const
 {
-    return placement_.node_count == 1 ? "headway-heap"
-                                      : "headway-heap-" + std::to_string(placement_.node);
+    int leader = placement_.is_node_leader() ? boot_->process_index() : 0;
+    if (!placement_.is_node_leader() && placement_.node_count > 1) {
+        const auto order = boot::order_by_place(*boot_);
+        leader = order ? boot::process_at(order.value(), placement_.node_first) : 0;
+    }
+    return "headway-heap-" + std::to_string(leader);
 }
 
 base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()

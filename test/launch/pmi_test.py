@@ -12,7 +12,8 @@ from pathlib import Path
 
 import fixture
 
-BOOT = ("boot", "descriptor_message", "pmi1", "pmi1_connection", "pmi1_line", "single")
+BOOT = ("boot", "descriptor_message", "pmi1", "pmi1_connection", "pmi1_line", "pmix",
+        "pmix_library", "single")
 
 
 def find_hydras() -> list[str]:
@@ -186,9 +187,9 @@ class Client(fixture.LaunchTest):
     def test_other_launchers_are_refused_with_the_cure(self) -> None:
         for name in ("PMIX_NAMESPACE", "PMIX_RANK"):
             answer = self.refusal(**{name: "0"})
-            self.assertIn("PMIx only", answer)
+            self.assertIn("PMIx", answer)
             self.assertIn("mpiexec.hydra", answer)
-        self.assertIn("srun --mpi=pmi2", self.refusal(SLURM_STEP_ID="0", SLURM_PROCID="1",
+        self.assertIn("srun --mpi=pmix", self.refusal(SLURM_STEP_ID="0", SLURM_PROCID="1",
                                                       SLURM_STEP_NUM_TASKS="4"))
 
     def test_broken_variables_are_refused(self) -> None:

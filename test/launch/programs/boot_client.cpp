@@ -46,9 +46,9 @@ int main(int argument_count, char** arguments)
     auto& boot = *must(opened);
     const int index = boot.process_index();
     const int count = boot.process_count();
-    must(boot.put("name" + std::to_string(index), "value-" + std::to_string(index) + "=x"));
+    must(boot.put("name-" + std::to_string(index), "value-" + std::to_string(index) + "=x"));
     must(boot.fence());
-    auto value = boot.get("name" + std::to_string((index + 1) % count));
+    auto value = boot.get("name-" + std::to_string((index + 1) % count));
     auto nodes = boot.node_map();
     std::string node_text;
     for (const int node : must(nodes)) {

@@ -50,10 +50,19 @@ TEST_F(OpenBoot, WithoutLauncherIsASingleton)
     EXPECT_TRUE(boot.finalize());
 }
 
-TEST_F(OpenBoot, PmixAloneIsRefused)
+TEST_F(OpenBoot, TakesTheWayThatIsAskedForOnly)
 {
+    const auto by_pmi1 = open_boot(Way::pmi1);
+    ASSERT_FALSE(by_pmi1);
+    EXPECT_NE(by_pmi1.sentence().find("HEADWAY_BOOT is 'pmi1'"), std::string::npos);
+    const auto by_pmix = open_boot(Way::pmix);
+    ASSERT_FALSE(by_pmix);
+    EXPECT_NE(by_pmix.sentence().find("not set PMIX_NAMESPACE"), std::string::npos);
     set("PMIX_NAMESPACE", "prterun-1");
-    EXPECT_NE(refusal().find("PMIx only"), std::string::npos);
+    set("PMI_FD", "0");
+    const auto alone = open_boot(Way::single);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone.value()->launcher(), "none (singleton)");
 }
 
 TEST_F(OpenBoot, SrunWithoutPmiIsRefusedForSeveralTasksOnly)

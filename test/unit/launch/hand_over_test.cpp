@@ -98,8 +98,8 @@ TEST_F(HandOver, SrunWithinAJobOfSlurm)
 TEST_F(HandOver, WhatCannotBeIsSaidInOneSentence)
 {
     EXPECT_EQ(line_of(job_of(2), on("a,b"), {"/bin/srun", "", "/bin/prterun"}),
-              "the job is for a, b (--hosts), and no mpiexec.hydra is on PATH (prterun is, but it "
-              "speaks PMIx, which Headway does not yet); load a module that has one, such as "
+              "the job is for a, b (--hosts), and no mpiexec.hydra is on PATH (prterun is; "
+              "start the job by it instead of mpiexec); load a module that has one, such as "
               "MPICH, or give --hosts localhost");
     EXPECT_NE(line_of(job_of(2), on("a,b,c,d,e,f", true), {}).find("a, b, c, d and 2 more"),
               std::string::npos);
