@@ -66,6 +66,7 @@ Task* Crew::take_next(Core& core) noexcept
     if (switches % switches_a_look == 0) {
         rouse_due();
     }
+    answer_outside();
     Task* next = nullptr;
     if (options_.seed != 0) [[unlikely]] {
         random_ += 0x9E3779B97F4A7C15U;
@@ -173,6 +174,22 @@ void Crew::rouse_due() noexcept
     make_all_ready(bedroom_.take_due(platform::monotonic_ns()));
 }
 
+bool Crew::is_rung() const noexcept
+{
+    // (8) acquire, pairs with (3) of sync/outside_bell.hpp. Relaxed, the other: see answered_.
+    return outside_.bell != nullptr && outside_.bell->load(std::memory_order_acquire) !=
+                                           answered_.load(std::memory_order_relaxed);
+}
+
+void Crew::answer_outside() noexcept
+{
+    if (is_rung()) [[unlikely]] {
+        // Acquire: as (8). Relaxed: see answered_.
+        answered_.store(outside_.bell->load(std::memory_order_acquire), std::memory_order_relaxed);
+        outside_.answer(outside_.argument);
+    }
+}
+
 void Crew::ring(Core& core) noexcept
 {
     // Relaxed: the system call orders it, and the sleeper looks at the queues afterwards.
@@ -235,13 +252,15 @@ platform::FutexWait Crew::wait(const std::atomic<std::uint32_t>& word, std::uint
     return bedroom_.get_up(*self) ? platform::FutexWait::timed_out : platform::FutexWait::awake;
 }
 
-void Crew::wake(const std::atomic<std::uint32_t>& word, int count) noexcept
+int Crew::wake(const std::atomic<std::uint32_t>& word, int count) noexcept
 {
-    const Woken woken = bedroom_.take(word, count);
+    int left = count;
+    const Woken woken = bedroom_.take(word, left);
     make_all_ready(woken.first);
-    if (woken.is_in_kernel && count > 0) {
-        platform::system_wake(word, count);
+    if (woken.is_in_kernel && left > 0) {
+        platform::system_wake(word, left);
     }
+    return count - left;
 }
 
 void Crew::sleep_until(std::int64_t moment_ns) noexcept

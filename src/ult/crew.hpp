@@ -79,6 +79,14 @@ struct CrewOptions {
     void (*prepare_worker)() = nullptr;     ///< first act of each worker's thread
 };
 
+/// What other processes ring, for tasks that sleep here on words that they know.
+struct Outside {
+    std::atomic<std::uint32_t>* bell = nullptr;      ///< changes with each ring; null: nobody rings
+    std::atomic<std::uint32_t>* sleepers = nullptr;  ///< workers asleep on it, or about to
+    void (*answer)(void* argument) = nullptr;        ///< wakes those for whom it was rung
+    void* argument = nullptr;
+};
+
 struct CrewCounters {
     std::uint64_t switches = 0;
     std::uint64_t steals = 0;
@@ -95,6 +103,8 @@ class Crew {
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
+    /// Workers answer the bell, between two tasks and when they have none. Before start().
+    void listen_to(const Outside& outside) noexcept { outside_ = outside; }
     /// Starts the workers and the monitor. False: the system gives no thread.
     bool start();
     /// Waits for them to end. Requires: no task is ready or running.
@@ -111,8 +121,8 @@ class Crew {
     void yield() noexcept;
     platform::FutexWait wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                              std::int64_t deadline_ns) noexcept;
-    /// Wakes up to `count` sleepers on `word`, tasks first. Any thread.
-    void wake(const std::atomic<std::uint32_t>& word, int count) noexcept;
+    /// Wakes up to `count` sleepers on `word`, tasks first; how many of these. Any thread.
+    int wake(const std::atomic<std::uint32_t>& word, int count) noexcept;
     /// Returns at that moment, not before.
     void sleep_until(std::int64_t moment_ns) noexcept;
 
@@ -140,6 +150,8 @@ class Crew {
     void put(Task& task) noexcept;
     void make_all_ready(Task* chain) noexcept;
     void rouse_due() noexcept;
+    bool is_rung() const noexcept;
+    void answer_outside() noexcept;
     void show_if_asked(const Task& task) noexcept;
     void ring(Core& core) noexcept;
     void ring_any() noexcept;
@@ -170,6 +182,9 @@ class Crew {
     }
 
     const CrewOptions options_;
+    Outside outside_;  ///< written before the workers start
+    /// The ring that was answered last. Written by who answers: one too old is answered again.
+    std::atomic<std::uint32_t> answered_{0};
     std::vector<std::unique_ptr<Core>> cores_;
     Bedroom bedroom_;
     /// Workers asleep without work, over all cores: so that one look tells that there is none.

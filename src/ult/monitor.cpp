@@ -82,6 +82,7 @@ void Crew::watch() noexcept
         const std::int64_t interval_ns = options_.look_ns * (is_quiet ? quiet_factor : 1);
         (void)platform::system_wait(must_stop_, 0, platform::Deadline::after_ns(interval_ns).ns());
         rouse_due();
+        answer_outside();
         const std::int64_t now_ns = platform::monotonic_ns();
         for (std::size_t i = 0; i < cores_.size(); ++i) {
             look_at(*cores_[i], before[i], now_ns);

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "platform/atomic.hpp"
+#include "platform/futex_either.hpp"
 #include "ult/crew.hpp"
 
 namespace headway::ult {
@@ -143,12 +144,25 @@ void Crew::sleep_without_work(Core& core) noexcept
 {
     // Relaxed: a ring from here on changes it, and the sleep ends at once.
     const std::uint32_t bell = core.bell.load(std::memory_order_relaxed);
-    core.sleepers.fetch_add(1, std::memory_order_relaxed);      // relaxed: ordered by (5)
+    core.sleepers.fetch_add(1, std::memory_order_relaxed);  // relaxed: ordered by (5)
+    if (outside_.bell != nullptr) {
+        outside_.sleepers->fetch_add(1, std::memory_order_relaxed);  // relaxed: ordered by (5)
+    }
     sleeping_workers_.fetch_add(1, std::memory_order_relaxed);  // relaxed: ordered by (5)
     platform::RealAtomics::fence_full();  // (5) sequentially consistent, pairs with (4) of crew.cpp
-    if (!has_work_for(core) && must_stop_.load(std::memory_order_relaxed) == 0) {
+    if (!has_work_for(core) && !is_rung() && must_stop_.load(std::memory_order_relaxed) == 0) {
         count_one(sleeps_);
-        (void)platform::system_wait(core.bell, bell, bedroom_.first_due_ns());
+        if (outside_.bell == nullptr) {
+            (void)platform::system_wait(core.bell, bell, bedroom_.first_due_ns());
+        } else {
+            // Relaxed: a ring since then ends the sleep at once.
+            platform::system_wait_either(core.bell, bell, *outside_.bell,
+                                         answered_.load(std::memory_order_relaxed),
+                                         bedroom_.first_due_ns());
+        }
+    }
+    if (outside_.bell != nullptr) {
+        outside_.sleepers->fetch_sub(1, std::memory_order_relaxed);  // relaxed: as below
     }
     sleeping_workers_.fetch_sub(1, std::memory_order_relaxed);  // relaxed: too high does no harm
     core.sleepers.fetch_sub(1, std::memory_order_relaxed);

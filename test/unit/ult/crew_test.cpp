@@ -456,5 +456,60 @@ TEST(Crew, ServesThreadsThatAreNoTasks)
     crew.wake(word, 1);
 }
 
+/// As another process would have it: it changes the word and rings, and only a worker may wake.
+struct Bell {
+    explicit Bell(Crew& to) : crew(to) {}
+    void ring()
+    {
+        rung.fetch_add(1, std::memory_order_release);
+        platform::RealAtomics::fence_full();
+        if (sleepers.load(std::memory_order_relaxed) != 0) {
+            platform::system_wake(rung, 1);
+        }
+    }
+
+    Crew& crew;
+    std::atomic<std::uint32_t> rung{0};
+    std::atomic<std::uint32_t> sleepers{0};
+    std::atomic<std::uint32_t> word{0};
+};
+
+TEST(Crew, AnswersABellFromOutside)
+{
+    constexpr std::uint32_t rounds = 200;
+    for (const std::int64_t spin_ns : {std::int64_t{0}, std::int64_t{50'000}}) {
+        CrewOptions options = with_workers(2);
+        options.spin_ns = spin_ns;
+        Crew crew(options);
+        Bell bell(crew);
+        crew.listen_to({&bell.rung, &bell.sleepers,
+                        [](void* argument) {
+                            auto& own = *static_cast<Bell*>(argument);
+                            (void)own.crew.wake(own.word, 1);
+                        },
+                        &bell});
+        ASSERT_TRUE(crew.start());
+        std::atomic<std::uint32_t> seen{0};
+        const std::function<void(std::size_t)> follow = [&](std::size_t) {
+            for (std::uint32_t round = 0; round < rounds; ++round) {
+                while (bell.word.load(std::memory_order_acquire) == round) {
+                    (void)crew.wait(bell.word, round, never_ns);
+                }
+                seen.store(round + 1, std::memory_order_release);
+            }
+        };
+        Tasks tasks(crew, 1, follow);
+        for (std::uint32_t round = 0; round < rounds; ++round) {
+            bell.word.store(round + 1, std::memory_order_release);
+            bell.ring();
+            while (seen.load(std::memory_order_acquire) == round) {
+                std::this_thread::yield();
+            }
+        }
+        tasks.join();
+        crew.stop();
+    }
+}
+
 }  // namespace
 }  // namespace headway::ult
