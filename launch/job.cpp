@@ -14,7 +14,6 @@
 #include <span>
 
 #include "host/file_bytes.hpp"
-#include "host/host_plan.hpp"
 
 namespace headway::launch {
 namespace {
@@ -110,15 +109,17 @@ base::Outcome Job::start_ranks()
         const auto count = static_cast<std::size_t>(options_.programs[index].rank_count);
         program_indices.insert(program_indices.end(), count, static_cast<int>(index));
     }
-    server_ = std::make_unique<PmiServer>(identity_.job,
-                                          is_hosted() ? std::vector<int>{0} : program_indices);
+    server_ = std::make_unique<PmiServer>(
+        identity_.job, is_hosted()
+                           ? std::vector<int>(static_cast<std::size_t>(options_.processes_per_node))
+                           : program_indices);
     if (options_.reports_bindings) {
         for (std::size_t index = 0; index < places.value().size(); ++index) {
             say("rank " + std::to_string(index) + " is " + places.value()[index].description);
         }
     }
     if (is_hosted()) {
-        return start_host(places.value());
+        return start_hosts(places.value());
     }
     for (std::size_t index = 0; index < program_indices.size(); ++index) {
         const auto program = static_cast<std::size_t>(program_indices[index]);
@@ -140,27 +141,56 @@ base::Outcome Job::start_rank(std::size_t index, const Program& program, const P
                          combine(options_.environment, program.environment), identity_);
 }
 
-base::Outcome Job::start_host(const std::vector<Place>& places)
+base::Outcome Job::start_hosts(const std::vector<Place>& places)
 {
-    HostPlan host;
+    HostPlan whole;
     for (const Program& each : options_.programs) {
-        host.programs.push_back(
+        whole.programs.push_back(
             {each.rank_count, each.directory, each.arguments,
              environment_of_hosted(inherited_, combine(options_.environment, each.environment),
-                                   identity_)});
+                                   identity_),
+             each.shared_libraries});
     }
     for (const Place& each : places) {
-        host.cpus.push_back(each.cpus);
+        whole.cpus.push_back(each.cpus);
     }
     const Scheduling& scheduling = options_.scheduling;
-    host.stack_kib = options_.stack_kib;
-    host.crew = {options_.rank_host == RankHost::ult,
-                 scheduling.workers,
-                 scheduling.seed,
-                 scheduling.binds_ranks,
-                 options_.binding != Binding::none,
-                 scheduling.sleeps_suspend,
-                 scheduling.reports};
+    whole.job_rank_count = identity_.rank_count;
+    whole.stack_kib = options_.stack_kib;
+    whole.crew = {options_.rank_host == RankHost::ult,
+                  scheduling.workers,
+                  scheduling.seed,
+                  scheduling.binds_ranks,
+                  options_.binding != Binding::none,
+                  scheduling.sleeps_suspend,
+                  scheduling.reports};
+    const int count = options_.processes_per_node;
+    // Workers are bound; one process has them on all cores.
+    const bool shares_cores = whole.crew.is_wanted && count > 1;
+    const auto homes = place_processes(shares_cores ? options_.binding : Binding::none, count);
+    if (!homes) {
+        set_exit_code(1);
+        return base::Failure{homes.sentence()};
+    }
+    for (int index = 0; index < count; ++index) {
+        const Place& home = homes.value()[static_cast<std::size_t>(index)];
+        const int workers = scheduling.workers != 0 ? scheduling.workers : usable_cpu_count();
+        if (shares_cores && (scheduling.workers != 0 || home.cpus.empty())) {
+            whole.crew.workers = std::max(share_of(workers, count, index).count, 1);
+        }
+        // Processes that are not bound would all have their first workers on the first cpus.
+        whole.crew.pins_workers = whole.crew.pins_workers && (!shares_cores || !home.cpus.empty());
+        if (auto started = start_host(static_cast<std::size_t>(index), whole, home); !started) {
+            return started;
+        }
+    }
+    return base::Done{};
+}
+
+/// `whole` is a plan for one process with all ranks.
+base::Outcome Job::start_host(std::size_t index, const HostPlan& whole, const Place& home)
+{
+    const HostPlan host = part_of(whole, ranks_of(index).first, ranks_of(index).count);
     const std::string bytes = to_bytes(host);
     const int file = make_memory_file(
         "headway-plan", std::as_bytes(std::span<const char>(bytes.data(), bytes.size())));
@@ -170,10 +200,11 @@ base::Outcome Job::start_host(const std::vector<Place>& places)
     ChildPlan plan;
     plan.arguments = {own_program_directory() + "/headway-host", "--plan", std::to_string(file)};
     plan.plan_descriptor = file;
+    plan.cpus = home.cpus;
     JobIdentity identity = identity_;
-    identity.rank_count = 1;
+    identity.rank_count = options_.processes_per_node;
     auto started =
-        start_process(0, std::move(plan), host.programs.front().environment, {}, identity);
+        start_process(index, std::move(plan), host.programs.front().environment, {}, identity);
     ::close(file);
     return started;
 }

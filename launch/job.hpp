@@ -17,6 +17,7 @@
 #include "base/result.hpp"
 #include "child.hpp"
 #include "environment.hpp"
+#include "host/host_plan.hpp"
 #include "leftovers.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -74,7 +75,8 @@ class Job {
     base::Outcome prepare();
     base::Outcome start_ranks();
     base::Outcome start_rank(std::size_t index, const Program& program, const Place& place);
-    base::Outcome start_host(const std::vector<Place>& places);
+    base::Outcome start_hosts(const std::vector<Place>& places);
+    base::Outcome start_host(std::size_t index, const HostPlan& whole, const Place& home);
     base::Outcome start_process(std::size_t index, ChildPlan plan,
                                 const std::vector<std::string>& inherited,
                                 const EnvironmentChoice& environment, const JobIdentity& identity);
@@ -119,6 +121,8 @@ class Job {
     void go_on_if_all_ended();
     void sweep();
     std::vector<pid_t> leftovers() const;
+    /// Ranks of a process.
+    Share ranks_of(std::size_t process) const noexcept;
     std::string name_of(std::size_t rank) const;
     std::string_view and_others() const noexcept;
 
@@ -129,7 +133,7 @@ class Job {
     std::unique_ptr<PmiServer> server_;
     Destination out_;
     Destination err_;
-    std::vector<std::unique_ptr<Rank>> ranks_;  ///< one for all where they are hosted
+    std::vector<std::unique_ptr<Rank>> ranks_;  ///< one a process that hosts some
     std::size_t running_count_ = 0;
     State state_ = State::running;
     std::optional<int> exit_code_;

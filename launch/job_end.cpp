@@ -30,7 +30,23 @@ std::string describe_signal(int signal)
 std::string Job::name_of(std::size_t rank) const
 {
     const std::string pid = " (pid " + std::to_string(ranks_[rank]->pid) + ")";
-    return is_hosted() ? "the process of all ranks" + pid : "rank " + std::to_string(rank) + pid;
+    if (!is_hosted()) {
+        return "rank " + std::to_string(rank) + pid;
+    }
+    const Share share = ranks_of(rank);
+    return "the process of " +
+           (share.count == identity_.rank_count ? "all ranks"
+            : share.count == 1 ? "rank " + std::to_string(share.first)
+                               : "ranks " + std::to_string(share.first) + " to " +
+                                     std::to_string(share.first + share.count - 1)) +
+           pid;
+}
+
+Share Job::ranks_of(std::size_t process) const noexcept
+{
+    return is_hosted() ? share_of(identity_.rank_count, options_.processes_per_node,
+                                  static_cast<int>(process))
+                       : Share{static_cast<int>(process), 1};
 }
 
 std::string_view Job::and_others() const noexcept
@@ -184,10 +200,14 @@ void Job::judge_end(std::size_t rank, int status)
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
         const std::string dump = WCOREDUMP(status) ? ", core dumped" : "";
-        end_job(128 + signal, signal == user_signal_
-                                  ? "the job was ended by " + describe_signal(signal)
-                                  : name_of(rank) + " was killed by " + describe_signal(signal) +
-                                        dump + std::string(and_others()));
+        // Hosts that say where their ranks are end by themselves.
+        const bool is_asked = is_hosted() && signal == SIGQUIT && signal == user_signal_;
+        end_job(128 + signal,
+                signal == user_signal_
+                    ? "the job was ended by " + describe_signal(signal)
+                    : name_of(rank) + " was killed by " + describe_signal(signal) + dump +
+                          std::string(and_others()),
+                is_asked ? SIGQUIT : SIGTERM);
         return;
     }
     const int code = WEXITSTATUS(status);

@@ -57,6 +57,8 @@ constexpr Option table[] = {
     {"prepend-pattern", Action::refuse, 1, "the form of labels is fixed; use --label"},
     {"timeout", Action::timeout, 1, ""},
     {"ranks", Action::ranks, 1, ""},
+    {"shared-lib", Action::shared_library, 1, ""},
+    {"processes-per-node", Action::processes_per_node, 1, ""},
     {"workers", Action::workers, 1, ""},
     {"bind-ranks", Action::bind_ranks, 0, ""},
     {"stack-size", Action::stack_size, 1, ""},

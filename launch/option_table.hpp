@@ -26,6 +26,8 @@ enum class Action {
     label,
     timeout,
     ranks,
+    shared_library,
+    processes_per_node,
     workers,
     bind_ranks,
     stack_size,

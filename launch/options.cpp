@@ -81,6 +81,7 @@ class Reader {
     base::Outcome apply_ranks(const Option& option);
     base::Outcome choose_host();
     base::Outcome check_hosting() const;
+    base::Outcome check_scheduling() const;
     base::Outcome set_variable(std::vector<std::pair<std::string, std::string>>& into);
     base::Outcome choose_hosts(base::Result<Allocation> hosts);
     base::Outcome bind_to(std::string_view what);
@@ -131,10 +132,20 @@ base::Outcome Reader::check_hosting() const
     if (!for_threads_.empty() && is_process) {
         return refuse(for_threads_, "is for ranks of one process; use --ranks thread or ult");
     }
+    if (options_.processes_per_node > options_.rank_count()) {
+        return refuse("--processes-per-node", "more processes than the job has ranks (" +
+                                                  std::to_string(options_.rank_count()) +
+                                                  "); take fewer");
+    }
     if (options_.rank_host != RankHost::ult) {
         return for_ult_.empty() ? base::Outcome(base::Done{})
                                 : refuse(for_ult_, "is for user-level ranks; use --ranks ult");
     }
+    return check_scheduling();
+}
+
+base::Outcome Reader::check_scheduling() const
+{
     for (const Program& each : options_.programs) {
         if (each.directory != options_.programs.front().directory) {
             return base::Failure{
@@ -145,6 +156,16 @@ base::Outcome Reader::check_hosting() const
     if (options_.scheduling.seed != 0 && options_.scheduling.workers > 1) {
         return base::Failure{
             "with --schedule-seed there is one worker; leave out --workers, or set it to 1"};
+    }
+    if (options_.scheduling.seed != 0 && options_.processes_per_node > 1) {
+        return base::Failure{
+            "with --schedule-seed one worker runs all ranks; leave out --processes-per-node"};
+    }
+    if (options_.scheduling.workers != 0 &&
+        options_.scheduling.workers < options_.processes_per_node) {
+        return base::Failure{"--workers are those of all processes, and each needs one; take " +
+                             std::to_string(options_.processes_per_node) +
+                             " or more, or fewer --processes-per-node"};
     }
     return base::Done{};
 }
@@ -182,8 +203,17 @@ base::Outcome Reader::choose_host()
 base::Outcome Reader::apply_ranks(const Option& option)
 {
     Scheduling& scheduling = options_.scheduling;
-    (option.action == Action::stack_size ? for_threads_ : for_ult_) = spelling_;
+    const bool is_for_both = option.action == Action::stack_size ||
+                             option.action == Action::processes_per_node ||
+                             option.action == Action::shared_library;
+    (is_for_both ? for_threads_ : for_ult_) = spelling_;
     switch (option.action) {
+        case Action::shared_library:
+            program_.shared_libraries.push_back(values_[0]);
+            return values_[0].empty() ? refuse(spelling_, "takes the name of a library")
+                                      : base::Outcome(base::Done{});
+        case Action::processes_per_node:
+            return store_count(rank_count_max, options_.processes_per_node);
         case Action::workers:
             return store_count(4096, scheduling.workers);
         case Action::schedule_seed:
@@ -284,6 +314,8 @@ base::Outcome Reader::apply(const Option& option)
         case Action::hosts:
         case Action::host_file:
             return apply_placement(option);
+        case Action::shared_library:
+        case Action::processes_per_node:
         case Action::workers:
         case Action::bind_ranks:
         case Action::stack_size:

@@ -28,6 +28,7 @@ struct Program {
     std::vector<std::string> arguments;  ///< the first is the program itself
     std::string directory;               ///< empty: where mpiexec was started
     EnvironmentChoice environment;
+    std::vector<std::string> shared_libraries;  ///< that ranks of one process have in common
 };
 
 enum class Binding { automatic, core, none };
@@ -52,7 +53,8 @@ struct Options {
     Binding binding = Binding::automatic;
     RankHost rank_host = RankHost::process;
     Scheduling scheduling;
-    int stack_kib = 0;  ///< of a rank that is a thread; 0: as ulimit -s says
+    int stack_kib = 0;           ///< of a rank that is a thread; 0: as ulimit -s says
+    int processes_per_node = 1;  ///< that share out the ranks which are threads
     int cpus_per_rank = 1;
     double timeout_s = 0;  ///< 0: none
     bool has_label = false;

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace headway::launch {
@@ -79,13 +80,46 @@ Place place_on(const Core* first, std::size_t count)
 /// More cpus than this cannot be among the allowed ones; saves reading the topology.
 bool is_certainly_too_many(std::size_t wanted)
 {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    return ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
-           wanted > static_cast<std::size_t>(CPU_COUNT(&allowed));
+    return wanted > static_cast<std::size_t>(usable_cpu_count());
 }
 
 }  // namespace
+
+Share share_of(int total, int parts, int index) noexcept
+{
+    const auto begin = [&](std::int64_t part) {
+        return static_cast<int>(part * std::int64_t{total} / parts);
+    };
+    return {begin(index), begin(index + std::int64_t{1}) - begin(index)};
+}
+
+int usable_cpu_count() noexcept
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    return ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+base::Result<std::vector<Place>> place_processes(Binding binding, int process_count)
+{
+    const auto processes = static_cast<std::size_t>(process_count);
+    const std::vector<Core> cores = binding == Binding::none ? std::vector<Core>() : usable_cores();
+    if (cores.size() < processes) {
+        if (binding == Binding::core) {
+            return base::Failure{std::to_string(process_count) + " processes do not fit the " +
+                                 std::to_string(cores.size()) +
+                                 " cores mpiexec may use; take fewer, or --bind-to none"};
+        }
+        return std::vector<Place>(processes, Place{{}, "not bound"});
+    }
+    std::vector<Place> places;
+    for (int index = 0; index < process_count; ++index) {
+        const Share share = share_of(static_cast<int>(cores.size()), process_count, index);
+        places.push_back(
+            place_on(cores.data() + share.first, static_cast<std::size_t>(share.count)));
+    }
+    return places;
+}
 
 base::Result<std::vector<Place>> place_ranks(Binding binding, int rank_count, int cpus_per_rank)
 {

@@ -15,6 +15,23 @@ struct Place {
     std::string description;  ///< "core 3 (cpu 3,7)", or why there is none
 };
 
+/// A part of consecutive things.
+struct Share {
+    int first;
+    int count;
+};
+
+/// The part `index` of `total` things in `parts` as equal as can be.
+Share share_of(int total, int parts, int index) noexcept;
+
+/// Shares out the cores mpiexec may use among processes that have workers of their own, each a
+/// block of whole cores. Automatic binding leaves processes unbound when there are fewer cores;
+/// asked for by name it is then a Failure.
+base::Result<std::vector<Place>> place_processes(Binding binding, int process_count);
+
+/// Cpus that mpiexec may use.
+int usable_cpu_count() noexcept;
+
 /// Places `rank_count` ranks, each on `cpus_per_rank` cores of its own among the cores mpiexec may
 /// use. Automatic binding leaves ranks unbound when the cores do not suffice; asked for by name it
 /// is then a Failure.

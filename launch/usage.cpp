@@ -15,6 +15,8 @@ Options of one program
   -x NAME[=VALUE]         set a variable for the ranks (a name alone: ranks have it anyway)
   --env NAME=VALUE        the same; also Hydra's form -env NAME VALUE
   --wdir, -wd DIRECTORY   directory to start in
+  --shared-lib NAME       with --ranks thread and ult: ranks of a process share this library of the
+                          program's, which else each has of its own; may be given again
 Options of the job
   --hosts A,B:2           hosts, and how many ranks each takes before the next one does (1)
   --hostfile FILE         the same from a file: a host a line, as NAME, NAME:2 or NAME slots=2
@@ -32,7 +34,9 @@ Options of the job
                           what a rank is: a process (default), or a thread of one process for all
                           ranks (`headway check-host PROGRAM` says whether a program can be): the
                           system's, or a user-level one that a few workers run
-  --workers COUNT         with ult: kernel threads that run the ranks (one a cpu)
+  --processes-per-node COUNT
+                          with thread and ult: processes that share out the ranks, in blocks (1)
+  --workers COUNT         with ult: kernel threads that run the ranks (one a cpu), of all processes
   --bind-ranks            with ult: a rank stays with its worker
   --sleeps suspend|block  with ult: whether a rank that sleeps lets others run (suspend)
   --stack-size SIZE       with thread and ult: of each rank, as 256K or 8M (ulimit -s)

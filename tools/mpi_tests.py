@@ -15,6 +15,8 @@
     expect_exit = 0                      # optional
     repeatable = true                    # optional: two runs print the same
     no_oracle = "why"                    # optional: it does not hold on another library
+    split = true                         # optional: thread and ult hosts with two processes, too,
+                                         # among the quick tests; all others among the long ones
 
 An oracle is another library of the same ABI, by which the tests themselves are tested: it must
 pass what its own mpicc_abi built, a process a rank. Rows that turn our knobs are left out there;
@@ -44,7 +46,7 @@ PRESET_FLAGS = {
     "coverage": ["--coverage"],
 }
 KNOWN_KEYS = {"program", "ranks", "host", "labels", "limit_s", "knobs", "environment",
-              "arguments", "expect_exit", "repeatable", "no_oracle"}
+              "arguments", "expect_exit", "repeatable", "no_oracle", "split"}
 
 
 @dataclass(frozen=True)
@@ -160,18 +162,24 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
                for name, value in row.get("knobs", {}).items()}
     common |= {name: str(value) for name, value in row.get("environment", {}).items()}
     common["CHECK_WATCHDOG"] = f"{limit_s:g}"
+    is_long = "long" in row.get("labels", [])
     hosts = [host for host in row["host"] if host in library.hosts]
+    hosts += [f"{host}-split" for host in hosts if host in {"thread", "ult"}]
     for host, ranks in itertools.product(hosts, row["ranks"]):
+        kind, _, split = host.partition("-")
+        if split and ranks == 1:
+            continue
         environment = dict(common)
         command = [str(binary_of(row["program"], library)), *row.get("arguments", [])]
         if host == "team":
             environment["HEADWAY_TEAM"] = str(ranks)
         else:
-            hosting = ["--ranks", host] if host in {"thread", "ult"} else []
+            hosting = ["--ranks", kind] if kind in {"thread", "ult"} else []
+            hosting += ["--processes-per-node", "2"] if split else []
             command = [str(library.mpiexec), *hosting, "-n", str(ranks), *command]
         yield Test(
             name=_name(library, row, host, ranks), command=command, environment=environment,
-            alone=True, label="long" if "long" in row.get("labels", []) else "quick",
+            alone=True, label="long" if is_long or (split and not row.get("split")) else "quick",
             timeout_s=limit_s + GRACE_S, expect_exit=int(row.get("expect_exit", 0)),
             repeatable=bool(row.get("repeatable", False)))
 

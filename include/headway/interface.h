@@ -54,8 +54,23 @@ struct headway_scheduling {
      */
     int (*wait)(const void* word, uint32_t expected, int64_t deadline_ns);
 
-    /* Wakes up to `count` that sleep on the word. */
-    void (*wake)(const void* word, int count);
+    /* Wakes up to `count` that sleep on the word; how many of them are ranks that workers run. */
+    int (*wake)(const void* word, int count);
+
+    /* Whether the calling code is a rank that a worker runs (1), or a thread of the system's. */
+    int (*runs_rank)(void);
+};
+
+/*
+ * How other processes of the node reach ranks that sleep in this one: `bell` changes with each
+ * ring. Workers look at it between two ranks and call `answer(argument)` where it has changed. One
+ * that sleeps on it in the kernel adds itself to `sleepers`, passes a fence, and looks once more.
+ */
+struct headway_outside {
+    void* bell;     /* 32-bit word, a futex shared by processes */
+    void* sleepers; /* 32-bit word */
+    void (*answer)(void* argument);
+    void* argument;
 };
 
 enum {
@@ -95,10 +110,11 @@ struct headway_interface_1 {
 
     /*
      * For a process that hosts ranks without being their program (mpiexec --ranks thread).
-     * host_ranks: makes this process the host of `ranks` ranks of the launcher's job and returns
-     * the first one's number. What goes wrong is said, and ends the job. Once a process.
+     * host_ranks: makes this process the host of `ranks` ranks of the launcher's job, from number
+     * `first` on, of `all` in the job (0: every process hosts as many, `first` means nothing), and
+     * returns the first one's number. What goes wrong is said, and ends the job. Once a process.
      */
-    int (*host_ranks)(int ranks);
+    int (*host_ranks)(int first, int ranks, int all);
 
     /* The calling thread belongs to the rank `index` of this process, from 0. */
     void (*enter_rank)(int index);
@@ -118,9 +134,10 @@ struct headway_interface_1 {
     /*
      * After host_ranks, before the first enter_rank: threads that enter a rank, and those that the
      * library starts for it, wait by these functions, and ranks share the cores that run them. The
-     * table stays until the process ends.
+     * table stays until the process ends, and so does what is returned; null: the node has no other
+     * process of the job.
      */
-    void (*schedule_ranks)(const struct headway_scheduling* scheduling);
+    const struct headway_outside* (*schedule_ranks)(const struct headway_scheduling* scheduling);
 };
 
 enum {

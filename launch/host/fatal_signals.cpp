@@ -47,7 +47,7 @@ void name_rank(int signal, siginfo_t* cause, void*)
     if (const HostedRank* rank = own_thread().rank; rank != nullptr) {
         Line line;
         line.add("headway: rank ");
-        line.add(static_cast<std::uint64_t>(rank->index()), 10);
+        line.add(static_cast<std::uint64_t>(rank->number()), 10);
         line.add(" was killed by signal ");
         line.add(static_cast<std::uint64_t>(signal), 10);
         const char* const description = ::sigdescr_np(signal);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host.hpp"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ std::size_t stack_bytes(int kib_wanted)
     return std::clamp(limit.rlim_cur, rlim_t{256} << 10, stack_bytes_max);
 }
 
+constexpr int not_started_exit_code = 127;
+
 constexpr std::string_view no_thread =
     "cannot be started: the system gives no thread; raise ulimit -u";
 
@@ -61,19 +64,42 @@ void print(std::string_view text)
     }
 }
 
+namespace {
+
+base::Result<HostedProgram> read_program(const HostPlan::Program& plan)
+{
+    auto program = read_hosted_program(plan.arguments.front(), plan.directory, plan.environment,
+                                       plan.shared_libraries);
+    if (!program) {
+        return program;
+    }
+    if (const std::string refusal = refused_function(program.value()); !refusal.empty()) {
+        return base::Failure{program.value().path + " " + refusal};
+    }
+    forget_originals(program.value());
+    return program;
+}
+
+/// Another process of the job most probably says the same, whereupon mpiexec ends this one.
+void leave_the_word_to_others()
+{
+    constexpr int patience_ms = 10'000;
+    (void)::poll(nullptr, 0, patience_ms);
+}
+
+}  // namespace
+
 base::Result<std::vector<HostedProgram>> read_programs(const HostPlan& plan)
 {
     std::vector<HostedProgram> programs;
     for (const HostPlan::Program& each : plan.programs) {
-        auto program =
-            read_hosted_program(each.arguments.front(), each.directory, each.environment);
+        auto program = read_program(each);
         if (!program) {
+            if (programs.empty() && plan.continues_program) {
+                leave_the_word_to_others();
+            }
             return base::Failure{program.sentence()};
         }
-        if (const std::string refusal = refused_function(program.value()); !refusal.empty()) {
-            return base::Failure{program.value().path + " " + refusal};
-        }
-        forget_originals(program.value());
         programs.push_back(std::move(program.value()));
     }
     return programs;
@@ -121,7 +147,7 @@ void Host::set_names() const
 
 std::string Host::name_of(const HostedRank& rank) const
 {
-    return "headway: rank " + std::to_string(first_rank_ + rank.index());
+    return "headway: rank " + std::to_string(rank.number());
 }
 
 bool Host::start(HostedRank& rank)
@@ -138,22 +164,29 @@ bool Host::start(HostedRank& rank)
 
 int Host::run()
 {
+    for (const HostedProgram& each : programs_) {
+        if (const auto loaded = load_shared_libraries(each); !loaded) {
+            print("headway: " + loaded.sentence() + "\n");
+            return not_started_exit_code;
+        }
+    }
     set_names();
     name_ranks_in_fatal_signals();
     watch_for_quit();
-    first_rank_ = library_.table().host_ranks(plan_.rank_count());
+    first_rank_ =
+        library_.table().host_ranks(plan_.first_rank, plan_.rank_count(), plan_.job_rank_count);
     int index = 0;
     for (std::size_t i = 0; i < programs_.size(); ++i) {
         for (int left = plan_.programs[i].rank_count; left > 0; --left, ++index) {
             const auto place = static_cast<std::size_t>(index);
             ranks_.push_back(std::make_unique<HostedRank>(
-                *this, index, plan_.programs[i], programs_[i],
+                *this, first_rank_ + index, plan_.programs[i], programs_[i],
                 plan_.cpus.empty() ? std::vector<int>{} : plan_.cpus[place]));
         }
     }
     if (plan_.crew.is_wanted) {
         crew_ = std::make_unique<RankCrew>(plan_.crew, plan_.rank_count());
-        library_.table().schedule_ranks(&crew_->scheduling());
+        crew_->listen_to(library_.table().schedule_ranks(&crew_->scheduling()));
     }
     // With a seed all ranks are there before the first one runs: when they come is up to the
     // system.
@@ -216,7 +249,9 @@ void Host::report_crew() const
 
 void Host::rank_ended(const HostedRank& rank, int code)
 {
-    const std::string others = plan_.rank_count() > 1 ? "; the other ranks were ended" : "";
+    const std::string others = std::max(plan_.rank_count(), plan_.job_rank_count) > 1
+                                   ? "; the other ranks were ended"
+                                   : "";
     const std::string exited = "exited with code " + std::to_string(code);
     const int low = code & 0xFF;
     switch (library_.table().leave_rank()) {

@@ -34,6 +34,8 @@ class Host {
     int run();
 
     const MpiLibrary& library() const noexcept { return library_; }
+    /// Number in the job of the first rank here. Ranks ask.
+    int first_rank() const noexcept { return first_rank_; }
 
     /// A rank has ended, on whatever thread of it: says what is to be said, ends the job if it
     /// must. Returns if the others go on.

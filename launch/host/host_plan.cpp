@@ -2,6 +2,7 @@
 // Words that end with a zero byte; each list has its length before it.
 #include "host_plan.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -9,7 +10,7 @@
 namespace headway::launch {
 namespace {
 
-constexpr std::string_view mark = "headway-host-plan-2";
+constexpr std::string_view mark = "headway-host-plan-3";
 /// More of anything is no plan.
 constexpr int count_max = 1 << 20;
 
@@ -85,6 +86,28 @@ int HostPlan::rank_count() const noexcept
     return count;
 }
 
+HostPlan part_of(const HostPlan& whole, int first, int count)
+{
+    HostPlan part = whole;
+    part.first_rank = first;
+    part.programs.clear();
+    int begin = 0;
+    for (const HostPlan::Program& each : whole.programs) {
+        const int end = begin + each.rank_count;
+        const int ranks_here = std::min(end, first + count) - std::max(begin, first);
+        if (ranks_here > 0) {
+            part.continues_program = part.programs.empty() ? begin < first : part.continues_program;
+            part.programs.push_back(each);
+            part.programs.back().rank_count = ranks_here;
+        }
+        begin = end;
+    }
+    if (!whole.cpus.empty()) {
+        part.cpus.assign(whole.cpus.begin() + first, whole.cpus.begin() + first + count);
+    }
+    return part;
+}
+
 std::string to_bytes(const HostPlan& plan)
 {
     Writer writer;
@@ -95,6 +118,7 @@ std::string to_bytes(const HostPlan& plan)
         writer.add(std::string_view(each.directory));
         writer.add(each.arguments);
         writer.add(each.environment);
+        writer.add(each.shared_libraries);
     }
     writer.add(plan.cpus.size());
     for (const std::vector<int>& each : plan.cpus) {
@@ -104,11 +128,12 @@ std::string to_bytes(const HostPlan& plan)
         }
     }
     const HostPlan::Crew& crew = plan.crew;
-    for (const int number : {plan.stack_kib, crew.workers, crew.seed}) {
+    for (const int number :
+         {plan.first_rank, plan.job_rank_count, plan.stack_kib, crew.workers, crew.seed}) {
         writer.add(static_cast<std::size_t>(number));
     }
-    for (const bool is_so :
-         {crew.is_wanted, crew.binds_ranks, crew.pins_workers, crew.sleeps_suspend, crew.reports}) {
+    for (const bool is_so : {plan.continues_program, crew.is_wanted, crew.binds_ranks,
+                             crew.pins_workers, crew.sleeps_suspend, crew.reports}) {
         writer.add(std::size_t{is_so});
     }
     return writer.take();
@@ -126,6 +151,7 @@ base::Result<HostPlan> read_plan(std::span<const std::byte> bytes)
         program.directory = reader.word();
         program.arguments = reader.words();
         program.environment = reader.words();
+        program.shared_libraries = reader.words();
         ranks += program.rank_count;
         is_good = reader.is_good() && program.rank_count > 0 && !program.arguments.empty() &&
                   ranks <= count_max;
@@ -138,15 +164,17 @@ base::Result<HostPlan> read_plan(std::span<const std::byte> bytes)
         }
     }
     HostPlan::Crew& crew = plan.crew;
-    for (int* const number : {&plan.stack_kib, &crew.workers, &crew.seed}) {
+    for (int* const number :
+         {&plan.first_rank, &plan.job_rank_count, &plan.stack_kib, &crew.workers, &crew.seed}) {
         *number = reader.number();
     }
-    for (bool* const is_so : {&crew.is_wanted, &crew.binds_ranks, &crew.pins_workers,
-                              &crew.sleeps_suspend, &crew.reports}) {
+    for (bool* const is_so : {&plan.continues_program, &crew.is_wanted, &crew.binds_ranks,
+                              &crew.pins_workers, &crew.sleeps_suspend, &crew.reports}) {
         *is_so = reader.number() != 0;
     }
     is_good = is_good && reader.is_good() && reader.is_at_end() && !plan.programs.empty() &&
-              (plan.cpus.empty() || plan.cpus.size() == static_cast<std::size_t>(ranks));
+              (plan.cpus.empty() || plan.cpus.size() == static_cast<std::size_t>(ranks)) &&
+              (plan.job_rank_count == 0 || plan.first_rank + ranks <= plan.job_rank_count);
     if (!is_good) {
         return base::Failure{"the plan of the job makes no sense; start the job with mpiexec"};
     }

@@ -17,9 +17,14 @@ struct HostPlan {
         std::string directory;  ///< empty: that of the host program
         std::vector<std::string> arguments;
         std::vector<std::string> environment;
+        std::vector<std::string> shared_libraries;  ///< not to be private to a rank
     };
-    /// Ranks are numbered program by program.
+    /// Those that have ranks here. Ranks are numbered program by program.
     std::vector<Program> programs;
+    int first_rank = 0;      ///< number in the job of the first rank here
+    int job_rank_count = 0;  ///< 0: every process of the job hosts as many as this one
+    /// Another process says what is wrong with the first program: it has the ranks before these.
+    bool continues_program = false;
     /// By rank, as the kernel numbers them; no entries: nobody is bound. An empty one: not bound.
     std::vector<std::vector<int>> cpus;
     int stack_kib = 0;  ///< 0: as the limit of the process says
@@ -36,8 +41,11 @@ struct HostPlan {
     };
     Crew crew;
 
-    int rank_count() const noexcept;
+    int rank_count() const noexcept;  ///< of this process
 };
+
+/// The plan of a process that has `count` of the ranks of `whole`, from `first` on.
+HostPlan part_of(const HostPlan& whole, int first, int count);
 
 std::string to_bytes(const HostPlan& plan);
 

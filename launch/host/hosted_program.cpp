@@ -169,6 +169,69 @@ base::Failure failure_of(const HostedProgram& program, const std::string& rest)
     return base::Failure{program.path + " " + rest};
 }
 
+/// Whether a library is asked for as `name`, or as that with a version behind it.
+bool is_named(std::string_view library, std::string_view name)
+{
+    library.remove_prefix(name.find('/') == std::string_view::npos ? library.rfind('/') + 1 : 0);
+    return library.starts_with(name) &&
+           (library.size() == name.size() || library[name.size()] == '.');
+}
+
+/// Failure: half a sentence about a name of `shared` that is none of the libraries'.
+base::Outcome find_shared_by_choice(HostedProgram& program,
+                                    const std::vector<FoundLibrary>& libraries,
+                                    const std::vector<std::string>& shared)
+{
+    std::string known;
+    for (const FoundLibrary& each : libraries) {
+        if (!is_shared_library(each.name)) {
+            known += (known.empty() ? "" : ", ") + each.name;
+        }
+    }
+    for (const std::string& name : shared) {
+        bool is_known = false;
+        for (const FoundLibrary& each : libraries) {
+            if (!name.empty() && is_named(each.name, name)) {
+                is_known = true;
+                if (!is_shared_library(each.name)) {
+                    program.shared_by_choice.emplace(each.name, each.path);
+                }
+            }
+        }
+        if (!is_known) {
+            return base::Failure{
+                "loads no library '" + name + "' (--shared-lib)" +
+                (known.empty() ? ", nor any that ranks do not share anyway; leave the option out"
+                               : "; it has " + known)};
+        }
+    }
+    return base::Done{};
+}
+
+/// A variable that the linker has put into the program is a rank's own: what all ranks share would
+/// not be the same there. Failure: half a sentence.
+base::Outcome judge_shared_variables(const HostedProgram& program)
+{
+    for (const auto& [name, path] : program.shared_by_choice) {
+        const auto bytes = read_file(path);
+        const auto image = bytes ? ElfImage::read(bytes.value())
+                                 : base::Result<ElfImage>(base::Failure{bytes.sentence()});
+        for (const ElfImage::Symbol& each :
+             image ? image.value().symbols() : std::vector<ElfImage::Symbol>{}) {
+            const bool is_copied = std::ranges::any_of(
+                program.facts.copied,
+                [&each](const CopiedSymbol& copied) { return copied.name == each.name; });
+            if (is_copied && each.is_defined() && each.type() == STT_OBJECT) {
+                return base::Failure{"has the variable '" + std::string(each.name) + "' of " +
+                                     name +
+                                     " (--shared-lib) in itself; compile it with -fPIC, or do not "
+                                     "share that library"};
+            }
+        }
+    }
+    return base::Done{};
+}
+
 /// Reads the libraries that are private, and sorts them. What only shared libraries need is shared
 /// with them, so the search does not pass through those. Failure: half a sentence.
 base::Outcome read_private_libraries(HostedProgram& program,
@@ -181,7 +244,8 @@ base::Outcome read_private_libraries(HostedProgram& program,
         const auto found =
             std::find_if(libraries.begin(), libraries.end(),
                          [&wanted](const auto& each) { return each.name == wanted.front(); });
-        if (found == libraries.end() || is_shared_library(found->name)) {
+        if (found == libraries.end() || is_shared_library(found->name) ||
+            program.shared_by_choice.contains(found->name)) {
             program.shared.push_back(wanted.front());
             continue;
         }
@@ -290,6 +354,9 @@ base::Outcome prepare_copies(HostedProgram& program)
     for (std::size_t i = 0; i + 1 < program.files.size(); ++i) {
         choice.library_names.insert_or_assign(program.files[i].name, placeholder(i));
     }
+    for (const auto& [name, path] : program.shared_by_choice) {
+        choice.library_names.insert_or_assign(name, path);
+    }
     for (std::size_t i = 0; i < program.files.size(); ++i) {
         PrivateFile& file = program.files[i];
         const auto image = ElfImage::read(file.bytes);
@@ -341,7 +408,8 @@ void forget_originals(HostedProgram& program) noexcept
 
 base::Result<HostedProgram> read_hosted_program(const std::string& name,
                                                 const std::string& directory,
-                                                const std::vector<std::string>& environment)
+                                                const std::vector<std::string>& environment,
+                                                const std::vector<std::string>& shared)
 {
     const bool is_from_directory = !directory.empty() && name.find('/') != std::string::npos;
     const std::filesystem::path seen =
@@ -357,6 +425,12 @@ base::Result<HostedProgram> read_hosted_program(const std::string& name,
     auto libraries = find_libraries(program.facts.interpreter, program.path, environment);
     if (!libraries) {
         return failure_of(program, libraries.sentence());
+    }
+    if (auto chosen = find_shared_by_choice(program, libraries.value(), shared); !chosen) {
+        return failure_of(program, chosen.sentence());
+    }
+    if (auto judged = judge_shared_variables(program); !judged) {
+        return failure_of(program, judged.sentence());
     }
     if (auto read = read_private_libraries(program, libraries.value()); !read) {
         return failure_of(program, read.sentence());

@@ -123,16 +123,16 @@ std::vector<std::uintptr_t> first_words(const std::vector<std::string>& argument
 
 }  // namespace
 
-HostedRank::HostedRank(Host& host, int index, const HostPlan::Program& plan,
+HostedRank::HostedRank(Host& host, int number, const HostPlan::Program& plan,
                        const HostedProgram& program, std::vector<int> cpus)
     : host_(host),
-      index_(index),
+      number_(number),
       plan_(plan),
       program_(program),
       cpus_(std::move(cpus)),
       environment_(plan.environment)
 {
-    environment_.set("MPI_LOCALRANKID", std::to_string(index), true);
+    environment_.set("MPI_LOCALRANKID", std::to_string(number), true);
     ::initstate_r(1, libc_.random_state, sizeof libc_.random_state, &libc_.random);
 }
 
@@ -151,7 +151,7 @@ bool HostedRank::interrupt(int signal) const noexcept
 void HostedRank::take_place()
 {
     thread_.store(::pthread_self(), std::memory_order_relaxed);  // relaxed: as in interrupt()
-    const std::string label = std::to_string(index_);
+    const std::string label = std::to_string(number_);
     const std::string& path = program_.path;
     const std::string name = path.substr(path.rfind('/') + 1);
     ::pthread_setname_np(::pthread_self(),
@@ -159,7 +159,7 @@ void HostedRank::take_place()
     if (RankCrew::of_process() == nullptr) {
         // Working directory and umask are the rank's own from here on.
         go_to_directory(::unshare(CLONE_FS) == 0);
-    } else if (index_ == 0) {
+    } else if (number_ == host_.first_rank()) {
         go_to_directory(true);
     }
     if (!cpus_.empty()) {
@@ -259,7 +259,7 @@ void HostedRank::adopt_thread() noexcept
     if (!thread.is_main || RankCrew::of_process() == nullptr) {
         make_signal_stack(thread);
     }
-    host_.library().table().enter_rank(index_);
+    host_.library().table().enter_rank(number_ - host_.first_rank());
 }
 
 void* HostedRank::copied_variable(std::string_view name) const noexcept
@@ -306,7 +306,7 @@ void HostedRank::set_copied_variables(char** arguments)
 void HostedRank::open_streams()
 {
     std::FILE* const input =
-        index_ == 0 ? ::fdopen(STDIN_FILENO, "r") : std::fopen("/dev/null", "re");
+        number_ == 0 ? ::fdopen(STDIN_FILENO, "r") : std::fopen("/dev/null", "re");
     streams_ = {input, ::fdopen(STDOUT_FILENO, "w"), ::fdopen(STDERR_FILENO, "w")};
     if (input == nullptr || streams_[1] == nullptr || streams_[2] == nullptr) {
         fail(std::string("cannot open its standard streams: ") + std::strerror(errno));

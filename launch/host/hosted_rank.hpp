@@ -48,7 +48,7 @@ struct LibcState {
 
 class HostedRank {
   public:
-    HostedRank(Host& host, int index, const HostPlan::Program& plan, const HostedProgram& program,
+    HostedRank(Host& host, int number, const HostPlan::Program& plan, const HostedProgram& program,
                std::vector<int> cpus);
     HostedRank(const HostedRank&) = delete;
     HostedRank& operator=(const HostedRank&) = delete;
@@ -84,7 +84,7 @@ class HostedRank {
     void count_thread_ended() noexcept;
     void wait_for_other_threads() noexcept;
 
-    int index() const noexcept { return index_; }
+    int number() const noexcept { return number_; }  ///< in the job
     bool is_over() const noexcept
     {
         return is_over_.load(std::memory_order_relaxed);  // relaxed: for reports
@@ -140,7 +140,7 @@ class HostedRank {
     void run_finis();
 
     Host& host_;
-    const int index_;
+    const int number_;
     const HostPlan::Program& plan_;
     const HostedProgram& program_;
     const std::vector<int> cpus_;

@@ -230,6 +230,17 @@ bool LoadedProgram::has(const void* address) const noexcept
     });
 }
 
+base::Outcome load_shared_libraries(const HostedProgram& program)
+{
+    for (const auto& [name, path] : program.shared_by_choice) {
+        // Local: its symbols are for those that need it.
+        if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+            return failure_of(program, "cannot share " + name + " (--shared-lib): " + ::dlerror());
+        }
+    }
+    return base::Done{};
+}
+
 base::Result<LoadedProgram> load_program(const HostedProgram& program,
                                          const RankVariables& variables)
 {

@@ -64,6 +64,9 @@ struct HostedProgram {
     /// In the order in which constructors run: a library before who needs it, the program last.
     std::vector<PrivateFile> files;
     std::vector<std::string> shared;  ///< names of libraries that all ranks share
+    /// Paths of those that would be private, had nobody asked for it. Loaded before ranks are, and
+    /// referred to by path.
+    std::map<std::string, std::string, std::less<>> shared_by_choice;
     /// Addresses in the program of variables of libc that are a rank's own (treatment per_rank).
     std::map<std::string, std::uint64_t, std::less<>> copied;
     /// Where else the program and its private libraries refer to such variables.
@@ -90,10 +93,16 @@ struct HostedProgram {
 };
 
 /// Finds and judges `name`, as seen from `directory` (empty: the working directory), and reads it
-/// with its private libraries. Failure: a sentence that names the program.
+/// with its private libraries; those of `shared` (a library's name, as it is asked for or without
+/// its version) are not private. Failure: a sentence that names the program.
 base::Result<HostedProgram> read_hosted_program(const std::string& name,
                                                 const std::string& directory,
-                                                const std::vector<std::string>& environment);
+                                                const std::vector<std::string>& environment,
+                                                const std::vector<std::string>& shared);
+
+/// Loads what `shared_by_choice` names: constructors run here, once. Before ranks are loaded.
+/// Failure: a sentence that names the program.
+base::Outcome load_shared_libraries(const HostedProgram& program);
 
 /// What is only needed to judge a program and to report on it.
 void forget_originals(HostedProgram& program) noexcept;

@@ -30,7 +30,8 @@ constexpr const char* surplus_mark = "HEADWAY_HOST_SURPLUS";
 
 constexpr std::string_view usage =
     "usage: headway-host -n N PROGRAM [ARGUMENT ...]   N ranks of PROGRAM in this process\n"
-    "       headway-host --check PROGRAM               whether that can be, and how\n"
+    "       headway-host --check PROGRAM [LIBRARY ...] whether that can be, and how, if ranks are\n"
+    "                                                  to share these libraries\n"
     "       headway-host --plan DESCRIPTOR             what mpiexec --ranks thread asks for\n";
 
 std::vector<std::string> own_environment()
@@ -67,7 +68,7 @@ Result<HostPlan> plan_of(const std::vector<std::string>& words)
     }
     HostPlan plan;
     plan.programs.push_back(
-        {number_of(words[1]), "", {words.begin() + 2, words.end()}, own_environment()});
+        {number_of(words[1]), "", {words.begin() + 2, words.end()}, own_environment(), {}});
     return plan;
 }
 
@@ -98,9 +99,9 @@ int fail(int code, const std::string& sentence)
     return code;
 }
 
-int check(const std::string& name)
+int check(const std::string& name, const std::vector<std::string>& shared)
 {
-    const auto program = read_hosted_program(name, "", own_environment());
+    const auto program = read_hosted_program(name, "", own_environment(), shared);
     if (!program) {
         return fail(1, program.sentence());
     }
@@ -113,8 +114,8 @@ int check(const std::string& name)
 
 int run(const std::vector<std::string>& words, char** arguments)
 {
-    if (words.size() == 2 && words[0] == "--check") {
-        return check(words[1]);
+    if (words.size() >= 2 && words[0] == "--check") {
+        return check(words[1], {words.begin() + 2, words.end()});
     }
     auto plan = plan_of(words);
     if (!plan) {

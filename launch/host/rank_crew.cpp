@@ -66,9 +66,14 @@ int wait(const void* word, std::uint32_t expected, std::int64_t deadline_ns)
     }
 }
 
-void wake(const void* word, int count)
+int wake(const void* word, int count)
 {
-    RankCrew::of_process()->crew().wake(word_at(word), count);
+    return RankCrew::of_process()->crew().wake(word_at(word), count);
+}
+
+int runs_rank()
+{
+    return ult::own_task() != nullptr ? 1 : 0;
 }
 
 }  // namespace
@@ -77,13 +82,22 @@ RankCrew::RankCrew(const HostPlan::Crew& plan, int rank_count)
     : rank_count_(rank_count),
       sleeps_suspend_(plan.sleeps_suspend),
       crew_(options_of(plan)),
-      scheduling_{&yield, &wait, &wake}
+      scheduling_{&yield, &wait, &wake, &runs_rank}
 {
     ::sched_getaffinity(0, sizeof allowed_, &allowed_);
     // The child of a fork has one thread, which runs no task and goes its own way.
     ::pthread_atfork(nullptr, nullptr, &ult::forget_own_task);
     // Relaxed: the threads of ranks are started later.
     crew_of_process.store(this, std::memory_order_relaxed);
+}
+
+void RankCrew::listen_to(const headway_outside* outside) noexcept
+{
+    if (outside != nullptr) {
+        crew_.listen_to({static_cast<std::atomic<std::uint32_t>*>(outside->bell),
+                         static_cast<std::atomic<std::uint32_t>*>(outside->sleepers),
+                         outside->answer, outside->argument});
+    }
 }
 
 RankCrew* RankCrew::of_process() noexcept

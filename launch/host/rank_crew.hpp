@@ -24,6 +24,8 @@ class RankCrew {
 
     ult::Crew& crew() noexcept { return crew_; }
     const headway_scheduling& scheduling() const noexcept { return scheduling_; }
+    /// What other processes ring; null: there are none. Before the crew starts.
+    void listen_to(const headway_outside* outside) noexcept;
     bool sleeps_suspend() const noexcept { return sleeps_suspend_; }
 
     /// Rank `index` has been born: it may run. Neighbours start on the same worker.

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SIGQUIT says where each rank is, then ends the process as it would have. A thread that runs no
-// rank asks them one after the other, so that their lines do not mix; a rank that sleeps in a
-// worker is woken for it, one that runs is interrupted.
+// rank asks them one after the other, and writes what each has shown at once, so that their lines
+// do not mix, nor with those of another process's ranks; a rank that sleeps in a worker is woken
+// for it, one that runs is interrupted.
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <climits>
+#include <string>
 
 #include "host.hpp"
 #include "libc_functions.hpp"
@@ -25,6 +28,9 @@ constexpr std::int64_t patience_ns = 500'000'000;
 std::atomic<std::uint32_t> has_quit_come{0};
 // Ranks that have shown themselves; written by each, read by the thread that asks.
 std::atomic<std::uint32_t> shown_count{0};
+
+// Where ranks show themselves: a memory file. Written by the thread that asks, before it does.
+std::atomic<int> frames_file{STDERR_FILENO};
 
 int interruption() noexcept
 {
@@ -45,7 +51,9 @@ void show_own_frames()
     std::array<void*, 64> frames{};
     const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
     if (count > own_frames) {
-        ::backtrace_symbols_fd(frames.data() + own_frames, count - own_frames, STDERR_FILENO);
+        // Relaxed: the file was made before the rank was asked.
+        ::backtrace_symbols_fd(frames.data() + own_frames, count - own_frames,
+                               frames_file.load(std::memory_order_relaxed));
     }
     // (1) release, pairs with (2): its lines come before those of the next.
     shown_count.fetch_add(1, std::memory_order_release);
@@ -57,6 +65,20 @@ void show_interrupted(int /*signal*/)
     if (own_thread().rank != nullptr) {
         show_own_frames();
     }
+}
+
+/// What the file holds, which is empty then.
+std::string take_bytes(int file)
+{
+    std::string bytes;
+    std::array<char, 4096> chunk{};
+    for (ssize_t count = 1; count > 0;) {
+        count = ::pread(file, chunk.data(), chunk.size(), static_cast<off_t>(bytes.size()));
+        bytes.append(chunk.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    (void)!::ftruncate(file, 0);
+    (void)::lseek(file, 0, SEEK_SET);
+    return bytes;
 }
 
 void await_shown(std::uint32_t count) noexcept
@@ -95,6 +117,10 @@ void show_where_rank_is()
 
 void Host::show_ranks() const
 {
+    const int file = ::memfd_create("headway-frames", MFD_CLOEXEC);
+    if (file >= 0) {
+        frames_file.store(file, std::memory_order_relaxed);  // relaxed: see show_own_frames()
+    }
     struct sigaction action{};
     action.sa_handler = &show_interrupted;
     action.sa_flags = SA_ONSTACK | SA_RESTART;
@@ -104,15 +130,17 @@ void Host::show_ranks() const
             print(name_of(*rank) + " has ended\n");
             continue;
         }
-        print(name_of(*rank) + " is here:\n");
+        std::string lines = name_of(*rank) + " is here:\n";
         // Relaxed: this thread waits for the last one before it asks the next.
         const std::uint32_t before = shown_count.load(std::memory_order_relaxed);
         if (crew_ != nullptr) {
             crew_->crew().inspect(rank->task(), interruption());
         } else if (!rank->interrupt(interruption())) {
+            print(lines);
             continue;
         }
         await_shown(before + 1);
+        print(lines.append(take_bytes(file)));
     }
 }
 

@@ -12,8 +12,11 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="as mpiexec would be given it")
+    parser.add_argument("--shared-lib", action="append", default=[], metavar="NAME",
+                        help="a library that ranks are to share, as for mpiexec; may be repeated")
 
 
 def main(options: argparse.Namespace) -> int:
     host = Path(os.environ["HEADWAY_STAGE"]) / "bin" / "headway-host"
-    return subprocess.run([host, "--check", options.program], check=False).returncode
+    command = [host, "--check", options.program, *options.shared_lib]
+    return subprocess.run(command, check=False).returncode

@@ -3,20 +3,25 @@
 
 #include <headway/interface.h>
 
+#include <array>
+#include <mutex>
+
+#include "engine/node.hpp"
+#include "object/host_directory.hpp"
 #include "platform/scheduler.hpp"
 
 namespace headway::object {
 
 /// The scheduler of a process whose host program runs ranks in workers of its own: sleeping,
 /// yielding and waking are the host's, time is the system's. Threads of the library take part.
-/// Any thread.
+/// The host knows sleepers of its own process only; where the node has others, those that sleep on
+/// words of the node heap are announced to them (sync/outside_bell). Any thread.
 class HostedScheduler final : public platform::Scheduler {
   public:
-    /// `scheduling` outlives all threads.
-    explicit HostedScheduler(const headway_scheduling& scheduling) noexcept
-        : Scheduler(false), scheduling_(scheduling)
-    {
-    }
+    /// `scheduling` outlives all threads, and `node` all that sleep on words of its heap. `bell` is
+    /// this process's, in the heap; null: it is the only one of the node.
+    HostedScheduler(const headway_scheduling& scheduling, engine::Node& node,
+                    HostDirectory& directory, sync::OutsideBell* bell) noexcept;
     ~HostedScheduler() = default;
 
     std::int64_t now_ns() const noexcept override;
@@ -24,10 +29,12 @@ class HostedScheduler final : public platform::Scheduler {
     void yield() noexcept override { scheduling_.yield(); }
     platform::FutexWait wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                              std::int64_t deadline_ns) noexcept override;
-    void wake(const std::atomic<std::uint32_t>& word, int count) noexcept override
-    {
-        scheduling_.wake(&word, count);
-    }
+    void wake(const std::atomic<std::uint32_t>& word, int count) noexcept override;
+
+    /// What other processes ring; null: there are none.
+    const headway_outside* outside() noexcept { return bell_ == nullptr ? nullptr : &outside_; }
+    /// Wakes those for whom others have rung.
+    void answer() noexcept;
 
     // Threads of the library have no seat: their ends are the system's to wait for.
     Seat* add_seat() override { return nullptr; }
@@ -42,7 +49,31 @@ class HostedScheduler final : public platform::Scheduler {
     }
 
   private:
+    using Word = std::atomic<std::uint32_t>;
+
+    /// Somebody asleep on a word of the heap; on his stack.
+    struct Sleeper {
+        const Word* word;
+        Sleeper* next;
+        Sleeper* previous;
+    };
+    struct Bucket {
+        std::mutex mutex;  ///< guards the rest, and its bits in the bell
+        Sleeper* first = nullptr;
+        std::uint32_t in_kernel = 0;
+    };
+
+    bool is_shared(const Word& word) const noexcept;
+    platform::FutexWait wait_here(const Word& word, std::uint32_t expected,
+                                  std::int64_t deadline_ns) noexcept;
+    void ring_outside(const Word& word, int count) noexcept;
+
     const headway_scheduling& scheduling_;
+    engine::Node& node_;
+    HostDirectory& directory_;
+    sync::OutsideBell* const bell_;
+    headway_outside outside_{};
+    std::array<Bucket, sync::OutsideBell::bucket_count> buckets_;
 };
 
 }  // namespace headway::object

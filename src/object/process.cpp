@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -30,11 +31,12 @@ constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
 constexpr unsigned call_order_root = 1;
 constexpr unsigned choices_root = 2;
+constexpr unsigned hosts_root = 3;
 
 // In the launcher's dictionary, where there are several nodes.
 constexpr std::string_view choices_key = "headway-choices-0";
-/// Of the ranks of a process, the low half of `starts_` counts those that have started, the high
-/// half those that never will.
+/// Of the ranks of a node, the low half of `HostDirectory::starts` counts those that have started,
+/// the high half those that never will.
 constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
 /// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
 /// launchers that do not look.
@@ -62,8 +64,9 @@ unsigned count_cpus(const engine::Directory& directory)
 
 }  // namespace
 
-Process::Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs)
-    : boot_(std::move(boot)), ranks_here_(ranks_here), knobs_(knobs)
+Process::Process(std::unique_ptr<boot::Boot> boot, const RankBlock& ranks,
+                 const config::Knobs& knobs)
+    : boot_(std::move(boot)), block_(ranks), knobs_(knobs)
 {
 }
 
@@ -74,7 +77,7 @@ Process::~Process()
 }
 
 base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
-                                                     int ranks_here)
+                                                     const RankBlock& ranks)
 {
     const platform::Environment environment = platform::Environment::of_process();
     const auto knobs = config::load_knobs(environment);
@@ -83,18 +86,23 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     }
     config::Knobs settings = knobs.value();
     apply_tool_settings(settings);
-    std::unique_ptr<Process> process(new Process(std::move(boot), ranks_here, settings));
+    std::unique_ptr<Process> process(new Process(std::move(boot), ranks, settings));
     auto placement = boot::find_placement(process->boot());
     if (!placement) {
         return base::Failure{placement.sentence()};
     }
     process->placement_ = placement.value();
+    RankBlock& block = process->block_;
+    if (block.all == 0) {
+        block.first = process->placement_.place * block.count;
+        block.all = process->boot().process_count() * block.count;
+    }
     if (process_handles() == nullptr) {
         return base::Failure{
             "cannot reserve 1 GiB of addresses for handles; raise the limit on "
             "virtual memory (ulimit -v)"};
     }
-    for (int i = 0; i < ranks_here; ++i) {
+    for (int i = 0; i < block.count; ++i) {
         process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
     }
     return process;
@@ -110,7 +118,7 @@ base::Outcome Process::check_node()
     if (placement_.node_count == 1) {
         return base::Done{};
     }
-    if (ranks_here_ > 1) {
+    if (block_.all != boot_->process_count()) {
         return base::Failure{
             "ranks as threads (mpiexec --ranks thread or ult) cannot be on several nodes yet; "
             "start the job with a process a rank, or on one node"};
@@ -288,13 +296,32 @@ base::Outcome Process::compare_choices()
     return base::Done{};
 }
 
+base::Outcome Process::describe_hosts(memory::NodeHeap& heap) const
+{
+    using Bell = std::atomic<sync::OutsideBell*>;
+    const auto count = static_cast<std::size_t>(placement_.node_size);
+    auto* const hosts = heap.for_rank(0).make<HostDirectory>();
+    void* const bells = heap.for_rank(0).allocate(count * sizeof(Bell));
+    if (hosts == nullptr || bells == nullptr) {
+        return base::Failure{
+            "the node heap is too small for its processes; raise HEADWAY_HEAP_SIZE, or the size "
+            "of /dev/shm"};
+    }
+    hosts->bells = static_cast<Bell*>(bells);
+    for (std::size_t i = 0; i < count; ++i) {
+        new (hosts->bells + i) Bell(nullptr);
+    }
+    heap.set_root(hosts_root, hosts);
+    return base::Done{};
+}
+
 /// Fills in what all processes of the node must agree on.
 base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeHeap& heap)
 {
     directory.process_count = static_cast<std::uint32_t>(placement_.node_size);
     directory.rank_count = static_cast<std::uint32_t>(node_rank_count());
     directory.job_rank_count = static_cast<std::uint32_t>(rank_count());
-    directory.origin = static_cast<std::uint32_t>(placement_.node_first * ranks_here_);
+    directory.origin = static_cast<std::uint32_t>(placement_.node_first * block_.count);
     directory.schedule.delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
     if (knobs_.sim != 0) {
         directory.schedule.jitter_ns = static_cast<std::int64_t>(knobs_.sim_delay_us) * 1000;
@@ -303,6 +330,9 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     directory.is_traced = prepare_trace(knobs_);
     directory.is_observed = directory.is_traced || knobs_.stats != 0;
     heap.set_root(directory_root, &directory);
+    if (auto described = describe_hosts(heap); !described) {
+        return described;
+    }
     if (auto described = describe_choices(heap); !described) {
         return described;
     }
@@ -407,6 +437,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
     }
     choices_ = static_cast<const protocol::coll::Choices*>(heap->root(choices_root));
     call_order_ = static_cast<CallOrder*>(heap->root(call_order_root));
+    hosts_ = static_cast<HostDirectory*>(heap->root(hosts_root));
     if (call_order_ == nullptr && knobs_.check == config::CheckChoice::collectives) {
         return base::Failure{
             "HEADWAY_CHECK=collectives is set for this rank but not for rank 0; set it for all "
@@ -433,7 +464,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
 base::Outcome Process::meet_all()
 {
     engine::Directory& directory = node_->directory;
-    for (int i = 0; i < ranks_here_; ++i) {
+    for (int i = 0; i < block_.count; ++i) {
         const auto number = static_cast<std::uint32_t>(first_rank() + i);
         if (engine::create_rank_state(*node_, node_->peer_of(number)) == nullptr) {
             return base::Failure{
@@ -460,7 +491,7 @@ base::Outcome Process::meet_all()
     const auto deadline = platform::Deadline::after_ns(patience_ns);
     // (2) acquire, pairs with (1).
     for (std::uint32_t seen = ready; seen < directory.process_count;
-         seen = directory.ready.load(std::memory_order_acquire)) {
+         seen = directory.ready.load(std::memory_order_acquire)) {  // as (2)
         if (platform::futex_wait(directory.ready, seen, deadline) ==
             platform::FutexWait::timed_out) {
             return base::Failure{"only " + std::to_string(seen) + " of " +
@@ -492,7 +523,16 @@ base::Outcome Process::meet_all()
 
 void Process::schedule_by(const headway_scheduling& scheduling)
 {
-    scheduler_ = std::make_unique<HostedScheduler>(scheduling);
+    sync::OutsideBell* bell = nullptr;
+    if (node_->directory.process_count > 1) {
+        bell = node_->allocator(node_->first_rank()).make<sync::OutsideBell>();
+        if (bell == nullptr) {
+            platform::fatal(first_rank(),
+                            "the node heap has no room for a process of user-level ranks; raise "
+                            "HEADWAY_HEAP_SIZE, or the size of /dev/shm");
+        }
+    }
+    scheduler_ = std::make_unique<HostedScheduler>(scheduling, *node_, *hosts_, bell);
     // Whoever spins keeps a worker from other ranks, however many cores there are.
     node_->is_oversubscribed = true;
     node_->has_idle_cores = false;
@@ -520,31 +560,32 @@ void Process::warn_about_settings()
 bool Process::note_start() noexcept
 {
     // Relaxed, as below: counts that hand nothing over.
-    return starts_.fetch_add(1, std::memory_order_relaxed) < one_absence;
+    has_started_.store(true, std::memory_order_relaxed);
+    return hosts_->starts.fetch_add(1, std::memory_order_relaxed) < one_absence;
 }
 
 bool Process::note_absence() noexcept
 {
-    return starts_.fetch_add(one_absence, std::memory_order_relaxed) % one_absence != 0;
+    return hosts_->starts.fetch_add(one_absence, std::memory_order_relaxed) % one_absence != 0;
 }
 
 bool Process::has_started() const noexcept
 {
-    return starts_.load(std::memory_order_relaxed) % one_absence != 0;
+    return has_started_.load(std::memory_order_relaxed);
 }
 
 bool Process::note_finalized() noexcept
 {
     // (3) acq_rel, pairs with itself and (4): the last one finds what the others have left.
     const bool is_last =
-        finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_here_;
+        finalized_count_.fetch_add(1, std::memory_order_acq_rel) + 1 == block_.count;
     return is_last && !std::exchange(has_left_, true);
 }
 
 bool Process::has_ended() const noexcept
 {
     // (4) acquire, pairs with (3).
-    return finalized_count_.load(std::memory_order_acquire) == ranks_here_;
+    return finalized_count_.load(std::memory_order_acquire) == block_.count;
 }
 
 void Process::note_return() noexcept

@@ -23,16 +23,24 @@ namespace headway::object {
 class CallOrder;
 class NetworkDoor;
 
+/// The ranks of a process: consecutive ones of the job.
+struct RankBlock {
+    int first = 0;
+    int count = 1;
+    int all = 0;  ///< of the job; 0: every process hosts as many as this one, in their order
+};
+
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
-/// node for a team of threads. Owns the connection to the launcher and the mapped node heap.
+/// node for a team of threads, a block of them in a host program. Owns the connection to the
+/// launcher and the mapped node heap.
 ///
 /// Thread rule: opened and closed by one thread; const afterwards, except as said.
 class Process {
   public:
-    /// Meets the launcher and makes this process's ranks, `ranks_here` of them; communication is
-    /// possible only after each rank's open(). Failure: one sentence with the cure.
+    /// Meets the launcher and makes this process's ranks; communication is possible only after each
+    /// rank's open(). Failure: one sentence with the cure.
     static base::Result<std::unique_ptr<Process>> open(std::unique_ptr<boot::Boot> boot,
-                                                       int ranks_here);
+                                                       const RankBlock& ranks);
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -58,31 +66,36 @@ class Process {
 
     /// Which processes are where; ranks are numbered by their places.
     const boot::Placement& placement() const noexcept { return placement_; }
-    /// Number of the node that a rank of the job is on.
+    /// Number of the node that a rank of the job is on. Requires: several nodes, each process of
+    /// which has as many ranks.
     std::uint32_t node_of(std::uint32_t job_rank) const noexcept
     {
         return static_cast<std::uint32_t>(
-            placement_.node_of(static_cast<int>(job_rank) / ranks_here_));
+            placement_.node_of(static_cast<int>(job_rank) / block_.count));
     }
-    int first_rank() const noexcept { return placement_.place * ranks_here_; }
+    int first_rank() const noexcept { return block_.first; }
     /// Ranks of this node.
-    int node_rank_count() const noexcept { return placement_.node_size * ranks_here_; }
-    int rank_count() const noexcept { return boot_->process_count() * ranks_here_; }
-    int ranks_here() const noexcept { return ranks_here_; }
+    int node_rank_count() const noexcept
+    {
+        return placement_.node_count == 1 ? block_.all : placement_.node_size * block_.count;
+    }
+    int rank_count() const noexcept { return block_.all; }
+    int ranks_here() const noexcept { return block_.count; }
     Rank& rank(int index) noexcept { return *ranks_[static_cast<std::size_t>(index)]; }
 
     /// Its ranks wait by these functions, and share the cores that run them. Requires is_joined();
     /// before other threads ask.
     void schedule_by(const headway_scheduling& scheduling);
     /// Null: the system schedules.
-    platform::Scheduler* scheduler() noexcept { return scheduler_.get(); }
+    HostedScheduler* scheduler() noexcept { return scheduler_.get(); }
 
     /// Says once which settings of the environment nobody knows, in one process of the job.
     void warn_about_settings();
 
-    /// A rank calls MPI_Init. False: another one has ended without, so it would wait for ever.
+    /// A rank calls MPI_Init. False: another one of the node has ended without, so it would wait
+    /// for ever.
     bool note_start() noexcept;
-    /// A rank ends without having called MPI_Init. True: another one has called it.
+    /// A rank ends without having called MPI_Init. True: another one of the node has called it.
     bool note_absence() noexcept;
     /// A rank has ended its communication. True: it was the last one, and the process leaves the
     /// job; once in a run of the program.
@@ -91,19 +104,20 @@ class Process {
     void note_return() noexcept;
     /// Whether none of its ranks communicates any more.
     bool has_ended() const noexcept;
-    /// Whether a rank has called MPI_Init.
+    /// Whether a rank of this process has called MPI_Init.
     bool has_started() const noexcept;
 
     /// Ends the whole job. Any thread; does not return.
     [[noreturn]] void abort_job(int code, std::string_view sentence) noexcept;
 
   private:
-    Process(std::unique_ptr<boot::Boot> boot, int ranks_here, const config::Knobs& knobs);
+    Process(std::unique_ptr<boot::Boot> boot, const RankBlock& ranks, const config::Knobs& knobs);
 
     base::Outcome check_node();
     base::Outcome open_network();
     base::Outcome describe_node(engine::Directory& directory, memory::NodeHeap& heap);
     std::string heap_key() const;
+    base::Outcome describe_hosts(memory::NodeHeap& heap) const;
     base::Outcome describe_choices(memory::NodeHeap& heap);
     base::Outcome compare_choices();
     base::Outcome create_heap();
@@ -117,20 +131,19 @@ class Process {
     base::Outcome meet_all();
 
     std::unique_ptr<boot::Boot> boot_;
-    int ranks_here_;
+    RankBlock block_;
     config::Knobs knobs_;
     boot::Placement placement_;
     std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
     const protocol::coll::Choices* choices_ = nullptr;
     CallOrder* call_order_ = nullptr;
+    HostDirectory* hosts_ = nullptr;  ///< written while the process initialises
     std::unique_ptr<HostedScheduler> scheduler_;
-    /// Ranks that called MPI_Init, and in the upper half those that ended without: one word, so
-    /// that of two that happen at once one sees the other. Written and read by ranks.
-    std::atomic<std::uint64_t> starts_{0};
-    std::atomic<bool> has_warned_{false};  ///< set by the first rank to ask
-    std::atomic<int> finalized_count_{0};  ///< written by ranks that end, or begin again
-    bool has_left_ = false;                ///< touched by ranks that end, under a mutex of theirs
+    std::atomic<bool> has_started_{false};  ///< set by ranks that call MPI_Init
+    std::atomic<bool> has_warned_{false};   ///< set by the first rank to ask
+    std::atomic<int> finalized_count_{0};   ///< written by ranks that end, or begin again
+    bool has_left_ = false;                 ///< touched by ranks that end, under a mutex of theirs
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

@@ -87,7 +87,7 @@ boot::Way way_to_job()
                                           : boot::Way::automatic;
 }
 
-Process& open_process(int ranks, bool is_host)
+Process& open_process(const RankBlock& ranks, bool is_host)
 {
     auto boot = boot::open_boot(way_to_job());
     if (!boot) {
@@ -134,7 +134,7 @@ Rank& start_rank(const char* function, int thread_level)
     auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
     const bool is_first = rank == nullptr;
     if (is_first) {
-        rank = &open_process(1, false).rank(0);
+        rank = &open_process({}, false).rank(0);
     }
     if (rank->is_running()) {
         return *rank;
@@ -350,7 +350,7 @@ bool close_session(Rank& rank, Session& session)
 int run_team(int ranks, int (*body)(void*), void* argument)
 {
     std::unique_ptr<platform::Baton> baton;  // outlives the process, whose agent takes part
-    auto opened = Process::open(boot::open_single(), ranks);
+    auto opened = Process::open(boot::open_single(), {.count = ranks});
     if (!opened) {
         refuse_start(opened.sentence(), -1);
     }
@@ -372,15 +372,17 @@ int run_team(int ranks, int (*body)(void*), void* argument)
     return failed;
 }
 
-int host_ranks(int ranks)
+int host_ranks(int first, int ranks, int all)
 {
-    return open_process(ranks, true).first_rank();
+    return open_process({.first = first, .count = ranks, .all = all}, true).first_rank();
 }
 
-void schedule_ranks(const headway_scheduling* scheduling)
+const headway_outside* schedule_ranks(const headway_scheduling* scheduling)
 {
     // (6) acquire, pairs with (1).
-    own_process.load(std::memory_order_acquire)->schedule_by(*scheduling);
+    Process* const process = own_process.load(std::memory_order_acquire);
+    process->schedule_by(*scheduling);
+    return process->scheduler()->outside();
 }
 
 void enter_rank(int index)

@@ -38,14 +38,16 @@ Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler)
 /// Requires: this process is no rank. A body that never calls MPI_Init is allowed, if all do so.
 int run_team(int ranks, int (*body)(void*), void* argument);
 
-/// Makes this process the host of `ranks` ranks of the launcher's job, which other threads become
-/// by enter_rank; the number of the first. On failure prints one sentence and ends the job.
-/// Requires: this process is no rank and hosts none.
-int host_ranks(int ranks);
+/// Makes this process the host of `ranks` ranks of the launcher's job, from number `first` on, of
+/// `all` (0: every process hosts as many), which other threads become by enter_rank; the number of
+/// the first. On failure prints one sentence and ends the job. Requires: this process is no rank
+/// and hosts none.
+int host_ranks(int first, int ranks, int all);
 
 /// Threads of hosted ranks, and those that the library starts for them, wait by these functions.
-/// After host_ranks, before the first enter_rank.
-void schedule_ranks(const headway_scheduling* scheduling);
+/// After host_ranks, before the first enter_rank. What other processes of the node ring; null:
+/// there are none.
+const headway_outside* schedule_ranks(const headway_scheduling* scheduling);
 
 /// The calling thread belongs to rank `index` of the hosted ones.
 void enter_rank(int index);

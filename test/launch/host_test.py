@@ -224,6 +224,83 @@ class Refused(HostTest):
         self.assertIn("--label", done.stderr)
 
 
+class SharedLibraries(HostTest):
+    """A library with a counter: of constructors, and of calls."""
+
+    program: str
+
+    def setUp(self) -> None:
+        super().setUp()
+        source = self.folder / "counter.c"
+        source.write_text(
+            "static int made, calls; int open_to_all = 5;\n"
+            "__attribute__((constructor)) static void make(void) { ++made; }\n"
+            "int count_made(void) { return __atomic_load_n(&made, 5); }\n"
+            "int count_call(void) { return __atomic_add_fetch(&calls, 1, 5); }\n")
+        self.compile("gcc", source, self.folder / "libcounter.so.3", "-shared", "-fPIC",
+                     "-Wl,-soname,libcounter.so.3")
+        # Without a name of its own it is asked for by that of its file.
+        self.compile("gcc", source, self.folder / "libplain.so", "-shared", "-fPIC")
+        self.program = self.user_of("libcounter.so.3")
+
+    def user_of(self, library: str, more: str = "") -> str:
+        return self.make(
+            "#include <stdio.h>\nint count_made(void), count_call(void);\n"
+            "extern int open_to_all;\n"
+            "int main(void) { printf(\"%d %d\\n\", count_made(), count_call());\n"
+            f"    {more} return 0; }}\n",
+            "-L" + str(self.folder), "-l:" + library, "-Wl,-rpath," + str(self.folder))
+
+    def lines(self, *words: str) -> list[str]:
+        done = self.run_job("--ranks", self.host, *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return sorted(done.stdout.splitlines())
+
+    def test_private_unless_asked(self) -> None:
+        self.assertEqual(self.lines("-n", "3", self.program), ["1 1"] * 3)
+
+    def test_one_for_all_ranks(self) -> None:
+        for name in ("libcounter.so.3", "libcounter.so", "libcounter"):
+            with self.subTest(name=name):
+                self.assertEqual(self.lines("--shared-lib", name, "-n", "3", self.program),
+                                 ["1 1", "1 2", "1 3"])
+
+    def test_a_library_without_a_name(self) -> None:
+        program = self.user_of("libplain.so")
+        self.assertEqual(self.lines("--shared-lib", "libplain.so", "-n", "2", program),
+                         ["1 1", "1 2"])
+
+    def test_each_process_has_one(self) -> None:
+        self.assertEqual(self.lines("--shared-lib", "libcounter.so", "--processes-per-node", "2",
+                                    "-n", "4", self.program), ["1 1", "1 1", "1 2", "1 2"])
+
+    def test_of_one_program_of_several(self) -> None:
+        self.assertEqual(self.lines("--shared-lib", "libcounter.so", "-n", "2", self.program, ":",
+                                    "-n", "2", self.program), ["1 1", "1 1", "1 1", "1 2"])
+
+    def test_what_is_refused(self) -> None:
+        copied = self.user_of("libcounter.so.3", "printf(\"%d\\n\", open_to_all);")
+        shutil.copy(copied, self.folder / "copied")
+        cases = (("libnone.so", self.user_of("libcounter.so.3"),
+                  "loads no library 'libnone.so' (--shared-lib); it has libcounter.so.3"),
+                 ("libcount", self.program, "loads no library 'libcount'"),
+                 ("libcounter.so", str(self.folder / "copied"),
+                  "has the variable 'open_to_all' of libcounter.so.3 (--shared-lib) in itself"))
+        for name, program, sentence in cases:
+            with self.subTest(name=name):
+                done = self.run_job("--ranks", self.host, "--shared-lib", name, "-n", "2", program)
+                self.assertEqual((done.returncode, done.stdout), (127, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(sentence, done.stderr)
+
+    def test_check_host_says_so(self) -> None:
+        done = self.run_job("check-host", self.program, "--shared-lib", "libcounter.so",
+                            command=str(fixture.stage() / "bin/headway"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, "libraries that ranks share: .*libcounter.so.3")
+        self.assertIn("libraries of its own in every rank: none", done.stdout)
+
+
 class Check(HostTest):
     def check(self, program: str) -> "subprocess.CompletedProcess[str]":
         return self.run_job("check-host", program, command=str(fixture.stage() / "bin/headway"))

@@ -36,6 +36,10 @@ class Refused(host_test.Refused):
         self.assertIn("one working directory", done.stderr)
 
 
+class SharedLibraries(host_test.SharedLibraries):
+    host = "ult"
+
+
 class Workers(host_test.HostTest):
     host = "ult"
 
