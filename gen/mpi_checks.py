@@ -106,7 +106,7 @@ class Checks:
         if self.function.any_time and kind in NEED_RANK:
             raise SpecError(f"{self.function.name}: {kind} cannot be checked before MPI_Init")
         pointer = arg.direction == "inout"
-        if kind in COMM | {"group", "errhandler", "session"} and not arg.is_array:
+        if kind in COMM | {"group", "errhandler", "session", "sync"} and not arg.is_array:
             return self.handle(arg)
         if kind in {"group_rank", "group_rank_or_null"} and arg.is_array:
             return self.group_ranks(arg)
@@ -158,6 +158,8 @@ class Checks:
             found, what = f"object::find_group(call.rank(), {value})", "group"
         elif arg.kind == "session":
             found, what = f"find_session(call, {value})", "session"
+        elif arg.kind == "sync":
+            found, what = f"find_sync(call, {value})", "sync"
         else:
             found, what = f"find_error_handler(call, {value})", "error_handler"
         target = f"{arg.name}_object"

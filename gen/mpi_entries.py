@@ -24,9 +24,12 @@ RESOLVED = {
     "group": "object::Group",
     "errhandler": "object::ErrorHandler",
     "session": "object::Session",
+    "sync": "engine::SyncObject",
 }
 # No error handler and no Call: the hand-written function gets the arguments as they are, unchecked.
 PLAIN = ("nothing", "tool")
+# With the standard's functions or without, in the order in which they are listed.
+CHAPTERS = [*mpi_spec.CHAPTERS, mpi_spec.EXTENSION]
 AMOUNTS = {"count", "number", "displacement"}
 
 
@@ -62,8 +65,8 @@ def call_parameter(arg: Arg) -> str | None:
 
 
 def prototype(function: Function) -> str:
-    plain = function.error in PLAIN
-    parameters = [] if plain else ["Call& call"]
+    plain = function.error in PLAIN or function.value
+    parameters = ["Call& call"] if function.error not in PLAIN else []
     for arg in function.args:
         text = (arg.declaration(False) if arg.kind != "varargs" else None) if plain \
             else call_parameter(arg)
@@ -97,6 +100,9 @@ def built_body(function: Function, large: bool) -> list[str]:
     refuse_written_arrays(function)
     when = ", any_time" if function.any_time else ""
     lines = [f"Call call(Function::{function.c_name(large, '')}{when});"]
+    if function.value:
+        passed = ", ".join(["call", *(arg.name for arg in args)])
+        return [*lines, f"return headway::abi::call::{function.body}({passed});"]
     lines += Checks(function, args).lines()
     narrowed = [arg for arg in args if is_narrowed(arg, large)]
     lines += [f"MPI_Count {arg.name}_wide = {'0' if arg.direction == 'out' else '*' + arg.name};"
@@ -175,7 +181,7 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
     return (
         f"{HEAD}"
         "#pragma GCC visibility push(default)\n"
-        '#include <mpi.h>\n'
+        f"#include <{'mpi-ext.h' if chapter == mpi_spec.EXTENSION else 'mpi.h'}>\n"
         "#pragma GCC visibility pop\n\n"
         '#include "abi/call.hpp"\n'
         '#include "abi/check.hpp"\n'
@@ -186,7 +192,8 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
         '    [[gnu::weak, gnu::alias("P" #name)]] result name parameters\n\n'
         "namespace {\n\n"
         "using namespace headway::abi;\n"
-        "namespace object = headway::object;\n\n"
+        "namespace object = headway::object;\n"
+        "namespace engine = headway::engine;\n\n"
         "}  // namespace\n\n"
         'extern "C" {\n\n'
         f"{entries}\n"
@@ -199,7 +206,7 @@ def calls_header(spec: mpi_spec.Spec) -> str:
              "checked as\n// spec/mpi/kinds.toml says; the result is an error class.",
              "#pragma once", "", '#include "abi/call.hpp"', "",
              "namespace headway::abi::call {", ""]
-    for chapter in mpi_spec.CHAPTERS:
+    for chapter in CHAPTERS:
         built = [function for function in spec.chapter(chapter)
                  if function.built and function.body == function.name]
         if built:
@@ -232,7 +239,7 @@ def functions_header(names: list[str]) -> str:
 
 def functions_source(names: list[str], datatypes: list[str]) -> str:
     rows = "\n".join(datatypes)
-    listed = "\n".join(f'    "MPI_{name}",' for name in names)
+    listed = "\n".join(f'    "{name}",' for name in names)
     return (
         f'{HEAD}#include "abi_functions.hpp"\n\n#include <cstddef>\n\nnamespace headway::abi {{\n\n'
         f"namespace {{\n\nconstexpr const char* names[] = {{\n{listed}\n}};\n\n"
@@ -249,13 +256,14 @@ def functions_source(names: list[str], datatypes: list[str]) -> str:
 
 def render(spec: mpi_spec.Spec) -> dict[str, str]:
     """Every generated file by name."""
-    names = [function.c_name(large, "") for function in spec.functions
+    functions = [*spec.functions, *spec.extensions]
+    names = [function.c_name(large, "") for function in functions
              for large in function.variants()]
-    files = {f"entry_{chapter}.cpp": chapter_source(spec, chapter)
-             for chapter in mpi_spec.CHAPTERS}
+    shown = [function.c_name(large) for function in functions for large in function.variants()]
+    files = {f"entry_{chapter}.cpp": chapter_source(spec, chapter) for chapter in CHAPTERS}
     files["abi_calls.hpp"] = calls_header(spec)
     files["abi_functions.hpp"] = functions_header(names)
-    files["abi_functions.cpp"] = functions_source(names, datatype_names(spec))
+    files["abi_functions.cpp"] = functions_source(shown, datatype_names(spec))
     return files
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "spec" / "mpi"
-NOT_CHAPTERS = {"kinds", "handles", "constants", "types"}
+# Functions of ours, MPIX_...; not of the standard, so not in its header.
+EXTENSION = "extension"
+NOT_CHAPTERS = {"kinds", "handles", "constants", "types", EXTENSION}
 # The order of the chapters in the header.
 CHAPTERS = [
     "environment", "point_to_point", "request", "datatype", "collective", "neighbor",
@@ -19,7 +21,7 @@ CHAPTERS = [
 ]
 FUNCTION_KEYS = {
     "name", "large", "returns", "deprecated", "error", "any_time", "built", "same_as", "short_way",
-    "args",
+    "args", "value",
 }
 ARG_KEYS = {
     "name", "kind", "type", "c", "dir", "const", "array", "length", "brackets", "count",
@@ -85,6 +87,7 @@ class Function:
     built: bool
     body: str
     short_way: bool
+    value: bool
 
     def variants(self) -> list[bool]:
         return [False, True] if self.large else [False]
@@ -93,6 +96,8 @@ class Function:
         return [arg for arg in self.args if large or not arg.large_only]
 
     def c_name(self, large: bool, prefix: str = "MPI_") -> str:
+        if self.chapter == EXTENSION and prefix.endswith("MPI_"):
+            prefix = prefix.removesuffix("_") + "X_"
         return prefix + self.name + ("_c" if large else "")
 
     def parameters(self, large: bool) -> str:
@@ -107,15 +112,17 @@ class Function:
 
 @dataclass
 class Spec:
-    """Everything of spec/mpi."""
+    """Everything of spec/mpi. `functions` are the standard's, `extensions` ours."""
 
     functions: list[Function] = field(default_factory=list)
+    extensions: list[Function] = field(default_factory=list)
     handles: list[dict] = field(default_factory=list)
     constants: list[dict] = field(default_factory=list)
     types: dict = field(default_factory=dict)
 
     def chapter(self, name: str) -> list[Function]:
-        return [function for function in self.functions if function.chapter == name]
+        return [function for function in [*self.functions, *self.extensions]
+                if function.chapter == name]
 
 
 def read_toml(path: Path) -> dict:
@@ -158,6 +165,7 @@ def make_function(entry: dict, chapter: str, kinds: dict) -> Function:
         deprecated=entry.get("deprecated"), error=entry["error"],
         any_time=entry.get("any_time", False), built=entry.get("built", False),
         body=entry.get("same_as", name), short_way=entry.get("short_way", False),
+        value=entry.get("value", False),
     )
     if function.error not in OUTSIDE_ERRORS:
         function.find(function.error)
@@ -180,14 +188,15 @@ def load(folder: Path = SPEC) -> Spec:
     if found != set(CHAPTERS):
         raise SpecError(f"chapters on disk and in mpi_spec.py differ: {found ^ set(CHAPTERS)}")
     seen: set[str] = set()
-    for chapter in CHAPTERS:
+    for chapter in [*CHAPTERS, EXTENSION]:
+        place = spec.extensions if chapter == EXTENSION else spec.functions
         for entry in read_toml(folder / f"{chapter}.toml")["function"]:
             function = make_function(entry, chapter, kinds)
             if function.name in seen:
                 raise SpecError(f"{function.name} is described twice")
             seen.add(function.name)
-            spec.functions.append(function)
-    for function in spec.functions:
+            place.append(function)
+    for function in [*spec.functions, *spec.extensions]:
         if function.body not in seen:
             raise SpecError(f"{function.name}: same_as names {function.body}, which is not there")
     return spec

@@ -88,12 +88,25 @@ class HeaderTest(unittest.TestCase):
                 for prefix in ("MPI_", "PMPI_"):
                     self.assertRegex(text, rf"\b{entry.c_name(large, prefix)}\(")
 
+    def test_extensions_are_declared_under_both_names_beside_the_standard(self) -> None:
+        text = (ROOT / "include" / "mpi-ext.h").read_text()
+        names = {entry.c_name(False, prefix) for entry in mpi_spec.load().extensions
+                 for prefix in ("MPI_", "PMPI_")}
+        self.assertEqual(set(re.findall(r"^[\w*]+ (P?MPIX_\w+)\(", text, re.M)), names)
+        self.assertNotIn("MPIX_", mpi_header.TARGET.read_text())
+
+    def test_a_value_is_no_error_code(self) -> None:
+        tried = function([{"name": "n", "kind": "number"}], value=True, returns="void*")
+        self.assertEqual(mpi_entries.built_body(tried, False)[-1],
+                         f"return headway::abi::call::{tried.body}(call, n);")
+        self.assertIn("(Call& call, int n);", mpi_entries.prototype(tried))
+
     def test_compiles_as_c99_and_cpp11(self) -> None:
         for compiler, language, standard in (("gcc", "c", "c99"), ("g++", "c++", "c++11")):
             ran = subprocess.run(
                 [compiler, f"-std={standard}", "-x", language, "-Wall", "-Wextra", "-Wpedantic",
                  "-Werror", "-fsyntax-only", "-I", ROOT / "include", "-"],
-                input="#include <mpi.h>\n#include <mpi.h>\nMPI_Comm comm;\n",
+                input="#include <mpi.h>\n#include <mpi-ext.h>\n#include <mpi.h>\nMPI_Comm comm;\n",
                 capture_output=True, text=True, check=False)
             self.assertEqual(ran.returncode, 0, ran.stderr)
 
@@ -105,10 +118,10 @@ class EntriesTest(unittest.TestCase):
 
     def test_every_function_is_defined_once_with_a_weak_alias(self) -> None:
         text = "".join(text for name, text in self.files.items() if name.startswith("entry_"))
-        defined = re.findall(r"^\w+ (PMPI_\w+)\(.*\)\n\{", text, re.M)
-        aliased = re.findall(r"^HEADWAY_WEAK_ALIAS\(\w+, (MPI_\w+),", text, re.M)
-        self.assertEqual(len(defined), 664)
-        self.assertEqual(len(set(defined)), 664)
+        defined = re.findall(r"^[\w*]+ (PMPIX?_\w+)\(.*\)\n\{", text, re.M)
+        aliased = re.findall(r"^HEADWAY_WEAK_ALIAS\([\w*]+, (MPIX?_\w+),", text, re.M)
+        self.assertEqual(len(defined), 664 + len(self.spec.extensions))
+        self.assertEqual(len(set(defined)), len(defined))
         self.assertEqual(["P" + name for name in aliased], defined)
 
     def test_list_names_the_files_that_out_writes(self) -> None:

@@ -7,12 +7,17 @@
 #include <type_traits>
 
 #include <abi_functions.hpp>
+#include <mpi-ext.h>
 #include <mpi.h>
 
 #include "object/communicator.hpp"
 #include "object/count_array.hpp"
 #include "object/error_handler.hpp"
 #include "object/rank_access.hpp"
+
+namespace headway::engine {
+struct SyncObject;
+}
 
 namespace headway::abi {
 

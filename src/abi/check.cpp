@@ -131,6 +131,11 @@ object::Session* find_session(Call& call, MPI_Session handle) noexcept
     return session;
 }
 
+int refuse_sync(Call& call, const char* name, MPIX_Sync given)
+{
+    return refuse_handle(call, name, given, "the sync object", MPI_ERR_ARG);
+}
+
 int refuse_communicator(Call& call, const char* name, MPI_Comm given)
 {
     return refuse_handle(call, name, given, "the communicator", MPI_ERR_COMM);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "abi/call.hpp"
+#include "engine/sync_object.hpp"
 #include "object/datatype.hpp"
 #include "object/group.hpp"
 #include "object/handle.hpp"
@@ -132,12 +133,16 @@ inline bool is_in_place(const void* buffer) noexcept
 /// The session behind a handle, from now on the source of error handlers; null: there is none.
 object::Session* find_session(Call& call, MPI_Session handle) noexcept;
 
+/// The sync object behind a handle, if it is one of the calling rank; else null.
+engine::SyncObject* find_sync(const Call& call, MPIX_Sync handle) noexcept;
+
 object::ErrorHandler* find_error_handler(const Call& call, MPI_Errhandler handle) noexcept;
 
 // Each names the argument as the standard does, and what was given.
 [[gnu::cold]] int refuse_communicator(Call& call, const char* name, MPI_Comm given);
 [[gnu::cold]] int refuse_group(Call& call, const char* name, MPI_Group given);
 [[gnu::cold]] int refuse_session(Call& call, const char* name, MPI_Session given);
+[[gnu::cold]] int refuse_sync(Call& call, const char* name, MPIX_Sync given);
 [[gnu::cold]] int refuse_error_handler(Call& call, const char* name, MPI_Errhandler given);
 [[gnu::cold]] int refuse_datatype(Call& call, const char* name, MPI_Datatype given);
 [[gnu::cold]] int refuse_op(Call& call, const char* name, MPI_Op given);

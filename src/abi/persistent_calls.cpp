@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent messages (MPI-5.0 section 3.9), the start of every persistent request, and generalized
 // requests (section 13.2).
+#include "abi/sync_calls.hpp"
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
 #include "object/generalized.hpp"
@@ -80,10 +81,20 @@ int make(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, in
 int start(Call& call, MPI_Request request, int index)
 {
     Rank& rank = rank_of(call);
+    if (const auto* const event = object::find_attached(rank, request); event != nullptr) {
+        // Its last run, without an event, may be over.
+        if (const int error = collect_events(call, *event->object); error != MPI_SUCCESS) {
+            return error;
+        }
+    }
     Persistent* const idle = object::find_inactive(rank, request);
     if (idle == nullptr) {
         const char* why = "is no persistent request";
-        if (const Op* const op = object::find_request(rank, request); op != nullptr) {
+        if (object::find_attached(rank, request) != nullptr) {
+            why =
+                "is attached to a sync object and active; take its event before it is started "
+                "again";
+        } else if (const Op* const op = object::find_request(rank, request); op != nullptr) {
             why = object::starter_of(*op) != nullptr
                       ? "is active already; complete it before it is started again"
                       : "is not persistent; only those of MPI_..._init can be started";

@@ -5,10 +5,12 @@
 #include <span>
 
 #include "abi/message_calls.hpp"
+#include "abi/sync_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/generalized.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
+#include "object/sync_object.hpp"
 #include "protocol/point_to_point.hpp"
 
 namespace headway::abi {
@@ -43,6 +45,8 @@ int refuse_request(Call& call, MPI_Request given, int index)
     const char* why = "is no request";
     if (object::find_inactive(rank_of(call), given) != nullptr) {
         why = "is not active; call MPI_Start first";
+    } else if (object::find_attached(rank_of(call), given) != nullptr) {
+        why = "is attached to a sync object; take its event there, or call MPIX_Sync_detach first";
     } else if (call.rank().handles->is_in_range(bits)) {
         why = "is not active: it was completed or freed before";
     }
@@ -343,6 +347,16 @@ int test_some(Call& call, int count, const MPI_Request* requests, int* outcount,
 
 }  // namespace
 
+int end_request(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
+{
+    return finish(call, request, op, status);
+}
+
+int refuse_inactive(Call& call, MPI_Request given)
+{
+    return refuse_request(call, given, 0);
+}
+
 namespace call {
 
 int Wait(Call& call, MPI_Request* request, MPI_Status* status)
@@ -461,7 +475,10 @@ int Request_free(Call& call, MPI_Request* request)
 int Cancel(Call& call, MPI_Request* request)
 {
     Op* op = nullptr;
-    if (const int error = find_live_op(call, *request, &op); error != MPI_SUCCESS) {
+    if (const auto* const event = object::find_attached(rank_of(call), *request);
+        event != nullptr) {
+        op = event->op;
+    } else if (const int error = find_live_op(call, *request, &op); error != MPI_SUCCESS) {
         return error;
     }
     if (op->kind == engine::OpKind::graph) {

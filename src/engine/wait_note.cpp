@@ -25,6 +25,8 @@ std::string describe(const Op& op)
                    describe_name(op.header.tag, "tag");
         case OpKind::graph:
             return "a collective";
+        case OpKind::sync_object:
+            return "the requests of a sync object";
         case OpKind::control:
             break;
     }

@@ -8,6 +8,7 @@
 #include "engine/driver.hpp"
 #include "engine/joint.hpp"
 #include "engine/observation.hpp"
+#include "engine/sync_object.hpp"
 #include "platform/scheduler.hpp"
 
 namespace headway::engine {
@@ -57,6 +58,8 @@ void Worker::fire(sync::Waiter* chain)
             sync::fire_thread(chain);
         } else if (chain->kind == sync::WaiterKind::joint) {
             fire_joint(*this, chain);
+        } else if (chain->kind == sync::WaiterKind::sync_object) {
+            fire_sync_event(*this, chain);
         } else {
             Op* op = reinterpret_cast<Op*>(chain->payload);
             if (op->graph == nullptr && op->kind != OpKind::control) {

@@ -4,6 +4,7 @@
 #include "object/rank.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
+#include "object/sync_object.hpp"
 
 namespace headway::object {
 
@@ -83,13 +84,17 @@ engine::Op* find_generalized(const Rank& rank, MPI_Request request) noexcept
     if (op == nullptr) {
         op = static_cast<engine::Op*>(rank.handles->find(Kind::freed_request, bits_of(request)));
     }
+    if (const engine::SyncEvent* const event = find_attached(rank, request); event != nullptr) {
+        op = event->op;
+    }
     return op != nullptr && generalized_of(*op) != nullptr ? op : nullptr;
 }
 
 int complete_generalized(Rank& rank, MPI_Request request, engine::Op* op)
 {
+    const bool is_freed = rank.handles->find(Kind::freed_request, bits_of(request)) != nullptr;
     rank.driver().complete(op);
-    if (find_request(rank, request) == op) {
+    if (!is_freed) {
         return MPI_SUCCESS;
     }
     return drop(rank, request, Kind::freed_request, op);

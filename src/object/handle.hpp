@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include <mpi-ext.h>
 #include <mpi.h>
 
 namespace headway::object {
@@ -25,8 +26,10 @@ enum class Kind : std::uint8_t {
     window,
     file,
     session,
-    idle_request,   ///< a persistent request without an active operation
-    freed_request,  ///< a generalized request that was freed and is not complete
+    idle_request,      ///< a persistent request without an active operation
+    freed_request,     ///< a generalized request that was freed and is not complete
+    attached_request,  ///< an active request whose completion goes to a sync object
+    sync_object,
 };
 
 /// The integer behind an ABI handle.
@@ -56,6 +59,7 @@ HEADWAY_HANDLE_TRAITS(MPI_Message, message, 0x128);
 HEADWAY_HANDLE_TRAITS(MPI_Win, window, 0x110);
 HEADWAY_HANDLE_TRAITS(MPI_File, file, 0x118);
 HEADWAY_HANDLE_TRAITS(MPI_Session, session, 0x120);
+HEADWAY_HANDLE_TRAITS(MPIX_Sync, sync_object, 0);
 #undef HEADWAY_HANDLE_TRAITS
 
 template <typename Handle>

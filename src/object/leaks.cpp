@@ -38,6 +38,10 @@ const char* name_of(Kind kind)
             return "request";
         case Kind::idle_request:
             return "persistent request";
+        case Kind::attached_request:
+            return "request attached to a sync object";
+        case Kind::sync_object:
+            return "sync object";
         case Kind::freed_request:
             return "generalized request that is not complete";
         case Kind::info:

@@ -4,6 +4,7 @@
 #include "object/communicator.hpp"
 #include "object/rank.hpp"
 #include "object/request.hpp"
+#include "object/sync_object.hpp"
 
 namespace headway::object {
 
@@ -21,6 +22,9 @@ Persistent::Persistent(Rank& rank, Communicator& communicator, engine::OpKind ki
 
 Persistent::~Persistent()
 {
+    if (binding_ != nullptr) {
+        unbind(rank_, *this);
+    }
     if (done_op_ != nullptr) {
         rank_.driver().destroy_op(done_op_);
     }
@@ -39,6 +43,9 @@ base::Result<bool> Persistent::activate(MPI_Request handle)
     }
     op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
     rank_.pool().change(Kind::idle_request, bits_of(handle), Kind::request, op);
+    if (binding_ != nullptr) {
+        attach_request(rank_, *binding_, op);
+    }
     return true;
 }
 

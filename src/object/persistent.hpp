@@ -3,7 +3,8 @@
 // again.
 //
 // 1. While it is inactive, the slot of its handle holds the Persistent, as Kind::idle_request;
-//    while it is active, the op that runs, as Kind::request. So whoever completes requests finds
+//    while it is active, the op that runs, as Kind::request (attached to a sync object: the event
+//    that leads to it, as Kind::attached_request). So whoever completes requests finds
 //    nothing but ops, and pays for persistent ones only where an op ends.
 // 2. The cookie of that op is the Persistent with its lowest bit set, not a communicator.
 #pragma once
@@ -13,6 +14,10 @@
 #include "base/result.hpp"
 #include "engine/op.hpp"
 #include "mpi.h"
+
+namespace headway::engine {
+struct SyncEvent;
+}
 
 namespace headway::object {
 
@@ -34,6 +39,11 @@ class Persistent {
     engine::OpKind kind() const noexcept { return kind_; }
     /// A complete op that stands for operations that were over when they started.
     bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
+
+    /// The event of each run, where the request is attached to a sync object; else null.
+    engine::SyncEvent* binding() const noexcept { return binding_; }
+    /// Attaches each run from now on, or no run any more.
+    void bind(engine::SyncEvent* event) noexcept { binding_ = event; }
 
     /// Null: it is not partitioned. Those that are belong to their active op, and so cannot be
     /// freed before it is over.
@@ -58,6 +68,7 @@ class Persistent {
     Communicator* communicator_;
     engine::OpKind kind_;
     engine::Op* done_op_;
+    engine::SyncEvent* binding_ = nullptr;
 };
 
 /// An inactive request, which owns `made`. MPI_REQUEST_NULL, and `made` is gone: the node heap or

@@ -35,14 +35,16 @@ def stand_in_calls(spec: mpi_spec.Spec) -> str:
     plain = written_by_hand()
     lines = ['#include "abi_calls.hpp"', '#include "stand_in.hpp"',
              "namespace headway::abi::call {"]
-    for function in spec.functions:
+    for function in [*spec.functions, *spec.extensions]:
         if not function.built or function.body != function.name or function.name in plain:
             continue
         amounts = [arg.name for arg in function.args if mpi_entries.is_narrowed(arg, False)]
         body = "auto& stand_in = test::StandIn::instance(); ++stand_in.reached; "
         body += "".join(f"*{name} = stand_in.wide_answer; " for name in amounts)
         head = mpi_entries.prototype(function).rstrip(";")
-        lines.append(f"{head} {{ {body}return stand_in.answer; }}")
+        answer = {"int": "return stand_in.answer;", "void": ""}.get(
+            function.returns, "return nullptr;")
+        lines.append(f"{head} {{ {body}{answer} }}")
     return "\n".join([*lines, "}  // namespace headway::abi::call"]) + "\n"
 
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "abi/check.hpp"
 #include "object/observed_call.hpp"
 #include "platform/current_rank.hpp"
 
@@ -53,6 +54,15 @@ void StandIn::free_communicator(MPI_Comm handle)
 }
 
 }  // namespace headway::test
+
+namespace headway::abi {
+
+engine::SyncObject* find_sync(const Call& /*call*/, MPIX_Sync /*handle*/) noexcept
+{
+    return nullptr;
+}
+
+}  // namespace headway::abi
 
 // The stand-in's rank never communicates, so it leaves nothing behind.
 namespace headway::engine {
