@@ -303,9 +303,7 @@ base::Outcome Process::describe_hosts(memory::NodeHeap& heap) const
     auto* const hosts = heap.for_rank(0).make<HostDirectory>();
     void* const bells = heap.for_rank(0).allocate(count * sizeof(Bell));
     if (hosts == nullptr || bells == nullptr) {
-        return base::Failure{
-            "the node heap is too small for its processes; raise HEADWAY_HEAP_SIZE, or the size "
-            "of /dev/shm"};
+        return base::Failure{"the node heap is too small; raise HEADWAY_HEAP_SIZE"};
     }
     hosts->bells = static_cast<Bell*>(bells);
     for (std::size_t i = 0; i < count; ++i) {
@@ -527,9 +525,7 @@ void Process::schedule_by(const headway_scheduling& scheduling)
     if (node_->directory.process_count > 1) {
         bell = node_->allocator(node_->first_rank()).make<sync::OutsideBell>();
         if (bell == nullptr) {
-            platform::fatal(first_rank(),
-                            "the node heap has no room for a process of user-level ranks; raise "
-                            "HEADWAY_HEAP_SIZE, or the size of /dev/shm");
+            platform::fatal(first_rank(), "the node heap is full; raise HEADWAY_HEAP_SIZE");
         }
     }
     scheduler_ = std::make_unique<HostedScheduler>(scheduling, *node_, *hosts_, bell);

@@ -66,12 +66,13 @@ class Process {
 
     /// Which processes are where; ranks are numbered by their places.
     const boot::Placement& placement() const noexcept { return placement_; }
-    /// Number of the node that a rank of the job is on. Requires: several nodes, each process of
-    /// which has as many ranks.
+    /// Number of the node that a rank of the job is on.
     std::uint32_t node_of(std::uint32_t job_rank) const noexcept
     {
         return static_cast<std::uint32_t>(
-            placement_.node_of(static_cast<int>(job_rank) / block_.count));
+            placement_.node_count == 1
+                ? 0
+                : placement_.node_of(static_cast<int>(job_rank) / block_.count));
     }
     int first_rank() const noexcept { return block_.first; }
     /// Ranks of this node.

@@ -22,7 +22,7 @@ class ContextTest : public testing::Test {
 
     void SetUp() override
     {
-        auto opened = Process::open(boot::open_single(), ranks);
+        auto opened = Process::open(boot::open_single(), {.count = ranks});
         ASSERT_TRUE(opened.has_value()) << opened.sentence();
         process_ = std::move(opened.value());
         const auto joined = process_->join_node();
