@@ -20,7 +20,13 @@ using Code = int;
 inline constexpr Code success = 0;
 inline constexpr Code not_found = -46;
 
-enum class Type : std::uint16_t { boolean = 1, string = 3, integer = 6, number32 = 14 };
+enum class Type : std::uint16_t {
+    undefined = 0,
+    boolean = 1,
+    string = 3,
+    integer = 6,
+    number32 = 14
+};
 enum class Scope : std::uint8_t { global = 3 };
 
 struct Process {

@@ -212,6 +212,7 @@ TEST(PmixTypes, AreThoseOfTheHeader)
     static_assert(sizeof(Info) == sizeof(pmix_info_t));
     static_assert(offsetof(Info, flags) == offsetof(pmix_info_t, flags));
     static_assert(offsetof(Info, value) == offsetof(pmix_info_t, value));
+    EXPECT_EQ(static_cast<int>(Type::undefined), PMIX_UNDEF);
     EXPECT_EQ(static_cast<int>(Type::boolean), PMIX_BOOL);
     EXPECT_EQ(static_cast<int>(Type::string), PMIX_STRING);
     EXPECT_EQ(static_cast<int>(Type::integer), PMIX_INT);
