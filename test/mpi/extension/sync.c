@@ -152,21 +152,21 @@ static void wait_for_others(struct check* t, MPIX_Sync sync)
     char* const bytes = check_memory((size_t)long_bytes * 2);
     MPI_Request requests[4];
     const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
-    int last = 4;
+    int out = 4, in = -1;
     check_fill(bytes, long_bytes, 11);
     CHECK_CALL(t, MPI_Isend(bytes, long_bytes, MPI_BYTE, to, 1, MPI_COMM_WORLD, &requests[0]));
     CHECK_CALL(t, MPI_Irecv(bytes + long_bytes, long_bytes, MPI_BYTE, from, 1, MPI_COMM_WORLD,
                             &requests[1]));
     CHECK_CALL(t, MPI_Ibarrier(MPI_COMM_WORLD, &requests[2]));
-    CHECK_CALL(t, MPI_Issend(&last, 1, MPI_INT, to, 2, MPI_COMM_WORLD, &requests[3]));
+    CHECK_CALL(t, MPI_Issend(&out, 1, MPI_INT, to, 2, MPI_COMM_WORLD, &requests[3]));
     for (int i = 0; i < 4; ++i)
         CHECK_CALL(t, MPIX_Sync_attach(sync, &requests[i],
                                        i == 2 ? cookie_of(9) : MPIX_SYNC_NO_COMPLETION_DATA));
-    last = -1;
-    CHECK_CALL(t, MPI_Irecv(&last, 1, MPI_INT, from, 2, MPI_COMM_WORLD, &requests[0]));
+    CHECK_CALL(t, MPI_Irecv(&in, 1, MPI_INT, from, 2, MPI_COMM_WORLD, &requests[0]));
     CHECK_CALL(t, MPIX_Sync_attach(sync, &requests[0], MPIX_SYNC_NO_COMPLETION_DATA));
     CHECK_CALL(t, MPIX_Sync_waitall(sync));
     CHECK_PATTERN(t, bytes + long_bytes, long_bytes, 11);
+    CHECK_INT(t, in, 4);
     CHECK_INT(t, MPIX_Sync_probe(sync), 1);
     CHECK_INT(t, number_of(MPIX_Sync_query(sync, MPI_STATUS_IGNORE)), 9);
     check_empty(t, sync);
