@@ -81,7 +81,8 @@ def _from_output(text: str, code: int | None) -> Verdict:
         closing = text[text.rindex("Ran "):]
         failed = sum(int(number) for _, number in _UNITTEST_BAD.findall(closing))
         skipped = sum(int(number) for number in _UNITTEST_SKIPPED.findall(closing))
-        return Verdict(int(ran[-1]) - failed - skipped, failed, skipped)
+        # A class that is skipped or fails as a whole counts once there, and none of its tests ran.
+        return Verdict(max(int(ran[-1]) - failed - skipped, 0), failed, skipped)
     if code == SKIP_CODE:
         return Verdict(skipped=1)
     return Verdict(passed=1) if code == 0 else Verdict(failed=1)

@@ -34,6 +34,10 @@ class Judging(unittest.TestCase):
         text = "Ran 5 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n"
         self.assertEqual(self.counts(text, 1), (1, 3, 1))
 
+    def test_a_class_skipped_or_broken_as_a_whole_counts_once(self) -> None:
+        self.assertEqual(self.counts("Ran 0 tests in 0.0s\n\nOK (skipped=4)\n", 0), (0, 0, 4))
+        self.assertEqual(self.counts("Ran 0 tests in 0.0s\n\nFAILED (errors=1)\n", 1), (0, 1, 0))
+
     def test_no_test_is_a_failure(self) -> None:
         self.assertEqual(self.counts("Ran 0 tests in 0.0s\n\nOK\n", 0), (0, 1, 0))
 

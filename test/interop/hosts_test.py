@@ -54,6 +54,10 @@ def plain_environment() -> dict[str, str]:
             if not name.startswith(("PMI_", "PMIX_", "HEADWAY_", "FI_"))}
 
 
+WHY_NOT = why_not()
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
 class HostsTest(unittest.TestCase):
     """Two hosts for all tests of a class."""
 
@@ -65,9 +69,6 @@ class HostsTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        reason = why_not()
-        if reason:
-            raise unittest.SkipTest(reason)
         cls.hydra = str(find_hydra())
         cls.hosts = cls.enterClassContext(hosts.hosts(cls.count))
         folder = tempfile.TemporaryDirectory()
