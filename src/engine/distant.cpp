@@ -15,7 +15,7 @@ namespace {
 /// more often.
 constexpr std::int64_t look_interval_ns = 1'000;
 
-/// Between two looks of a sleeping rank for which nobody listens.
+/// Between two looks of a sleeping rank that nobody tells when something moves.
 constexpr std::int64_t nap_ns = 200'000;
 
 /// Whether ranks of other nodes may send such frames. The others name addresses of this node.
@@ -140,7 +140,7 @@ bool Driver::listen()
 
 std::int64_t Driver::look_again_ns() const noexcept
 {
-    if (node_.network == nullptr || is_heard_) {
+    if (node_.network == nullptr || (is_heard_ && !node_.network->has_unconnected())) {
         return rank_.due_ns;
     }
     const std::int64_t look_ns = platform::monotonic_ns() + nap_ns;

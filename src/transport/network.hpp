@@ -91,6 +91,9 @@ class Network {
 
     /// Whether frames posted before still need somebody who polls.
     virtual bool has_unsent() const noexcept = 0;
+    /// Whether the newest post or read for some rank was refused because it is not connected. The
+    /// descriptor need not tell when it is: who wants to send has to try again now and then.
+    virtual bool has_unconnected() const noexcept = 0;
     /// Readable when a poll may find something, after prepare_sleep() said true. Negative: the
     /// provider has none, and one has to look now and then.
     virtual int descriptor() const noexcept = 0;

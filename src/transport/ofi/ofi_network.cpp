@@ -188,18 +188,30 @@ base::Status OfiNetwork::transmit(Peer& peer, FrameKind kind, const FrameHeader&
     if (code != 0) {
         slots_.release(slot);
         if (code == -FI_EAGAIN) {
+            note(peer, true);
             return base::Status::retry_not_connected;
         }
         fail(peer.name + " cannot be reached over " + description_ + " (" +
              fi_strerror(static_cast<int>(-code)) + "); is it alive, and its network up?");
         return base::Status::failed;
     }
+    note(peer, false);
     ++peer.frames_sent;
     peer.told = peer.taken;
     if (kind != FrameKind::none) {
         peer.sent += bytes;
     }
     return base::Status::done;
+}
+
+/// What the provider said of the newest frame or read for a peer. It has one word for a connection
+/// that is being made and a queue that is full; of the latter the descriptor would tell.
+void OfiNetwork::note(Peer& peer, bool is_unconnected) noexcept
+{
+    if (peer.is_unconnected != is_unconnected) [[unlikely]] {
+        peer.is_unconnected = is_unconnected;
+        unconnected_ += is_unconnected ? 1 : UINT32_MAX;
+    }
 }
 
 void OfiNetwork::owe(Peer& peer) noexcept

@@ -57,6 +57,7 @@ class OfiNetwork final : public Network {
     void announce_full(bool is_full) noexcept override;
 
     bool has_unsent() const noexcept override { return slots_.are_in_use() || !owing_.empty(); }
+    bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     int descriptor() const noexcept override { return descriptor_; }
     bool prepare_sleep() noexcept override;
     const std::string& failure() const noexcept override { return failure_; }
@@ -69,6 +70,7 @@ class OfiNetwork final : public Network {
         bool is_known = false;
         bool takes_eager = true;
         bool is_owed = false;  ///< in owing_
+        bool is_unconnected = false;
         // Bytes of frames since the start, headers included.
         std::uint64_t sent = 0;
         std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
@@ -90,6 +92,7 @@ class OfiNetwork final : public Network {
     Peer& peer_of(std::uint32_t rank);
     base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
                           const void* payload, std::size_t payload_bytes) noexcept;
+    void note(Peer& peer, bool is_unconnected) noexcept;
     void end_read(ReadSlot& slot) noexcept;
     void owe(Peer& peer) noexcept;
     void pay() noexcept;
@@ -115,6 +118,7 @@ class OfiNetwork final : public Network {
 
     std::vector<std::unique_ptr<Peer>> peers_;  ///< by rank; made with the first contact
     std::vector<Peer*> owing_;                  ///< who is to be told what was taken
+    std::uint32_t unconnected_ = 0;             ///< peers that are
     SendSlots slots_;
     ReceiveBlocks blocks_;
 

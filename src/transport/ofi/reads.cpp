@@ -79,6 +79,7 @@ base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std:
     const long code = fi_read(fabric_.endpoint.get(), address, bytes, descriptor, peer.address,
                               exposure.address + offset, exposure.key, &slot->context);
     if (code == -FI_EAGAIN) {
+        note(peer, true);
         return base::Status::retry_not_connected;
     }
     if (code != 0) {
@@ -86,6 +87,7 @@ base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std:
              fi_strerror(static_cast<int>(-code)) + "); is it alive, and its network up?");
         return base::Status::failed;
     }
+    note(peer, false);
     reads_free_.pop_back();
     return base::Status::done;
 }

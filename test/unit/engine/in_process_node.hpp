@@ -29,13 +29,15 @@ enum class Distance : std::uint8_t { together, reachable, apart };
 /// moves: one thread moves all in a fixed order, or every rank gets a thread.
 class InProcessNode {
   public:
+    /// `distant_ranks` belong to the job, too, on other nodes; the test gives the network.
     explicit InProcessNode(std::uint32_t ranks, config::Knobs knobs = {},
-                           Distance distance = Distance::together)
+                           Distance distance = Distance::together, std::uint32_t distant_ranks = 0)
     {
         const bool apart = distance != Distance::together;
         auto heap = memory::make_heap(ranks);
         auto* directory = heap->for_rank(0).make<Directory>();
         directory->rank_count = ranks;
+        directory->job_rank_count = ranks + distant_ranks;
         // The test's own process is none of those in which the ranks believe to live.
         directory->process_count = apart ? ranks + 1 : 1;
         knobs.cma = distance == Distance::apart ? config::CmaChoice::off : knobs.cma;

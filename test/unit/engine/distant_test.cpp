@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rank does for peers of other nodes, over a network that the test moves.
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "engine/wait.hpp"
+#include "in_process_node.hpp"
+#include "platform/cpu.hpp"
+#include "transport/network.hpp"
+
+namespace headway::engine {
+namespace {
+
+/// Nothing ever comes over it, and its descriptor never tells anything, not even that the other
+/// rank is connected now.
+class MuteNetwork final : public transport::Network {
+  public:
+    MuteNetwork() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
+    ~MuteNetwork() override { ::close(descriptor_); }
+    MuteNetwork(const MuteNetwork&) = delete;
+    MuteNetwork& operator=(const MuteNetwork&) = delete;
+
+    /// Thread rule: any thread.
+    void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
+    int accepted() const noexcept { return accepted_; }
+
+    const std::string& address() const noexcept override { return nothing_; }
+    const std::string& description() const noexcept override { return nothing_; }
+    void join_job(std::uint64_t) noexcept override {}
+    base::Outcome introduce(std::uint32_t, std::string_view, std::string_view) override
+    {
+        return base::Done{};
+    }
+    bool knows(std::uint32_t) const noexcept override { return true; }
+    std::size_t frame_bytes_max() const noexcept override { return 16 * 1024; }
+    base::Status post(std::uint32_t, transport::FrameKind, const transport::FrameHeader&,
+                      const void*, std::size_t) noexcept override
+    {
+        is_unconnected_ = !is_connected_.load();
+        accepted_ += is_unconnected_ ? 0 : 1;
+        return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
+    }
+    bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    void release() noexcept override {}
+    bool can_read() const noexcept override { return false; }
+    void* expose(const void*, std::size_t, transport::Exposure*) noexcept override
+    {
+        return nullptr;
+    }
+    void conceal(void*) noexcept override {}
+    bool prepare_target(void*, std::size_t, void**) noexcept override { return false; }
+    void release_target(void*) noexcept override {}
+    base::Status read(std::uint32_t, const transport::Exposure&, std::uint64_t, void*, std::size_t,
+                      void*, std::uint64_t) noexcept override
+    {
+        return base::Status::failed;
+    }
+    bool poll_read(std::uint64_t&) noexcept override { return false; }
+    bool takes_eager(std::uint32_t) const noexcept override { return true; }
+    void announce_full(bool) noexcept override {}
+    bool has_unsent() const noexcept override { return false; }
+    bool has_unconnected() const noexcept override { return is_unconnected_; }
+    int descriptor() const noexcept override { return descriptor_; }
+    bool prepare_sleep() noexcept override { return true; }
+    const std::string& failure() const noexcept override { return nothing_; }
+
+  private:
+    const std::string nothing_;
+    int descriptor_;
+    std::atomic<bool> is_connected_{true};
+    int accepted_ = 0;
+    bool is_unconnected_ = false;
+};
+
+class DistantTest : public ::testing::Test {
+  protected:
+    DistantTest()
+    {
+        node.node().network = &network;
+        node.node().watch().set_descriptor(network.descriptor());
+    }
+    ~DistantTest() override { node.node().watch().stop(); }
+
+    MuteNetwork network;  // the node's thread looks at it until it is stopped
+    InProcessNode node{1, {}, Distance::together, 1};
+    const std::uint32_t number = 7;
+};
+
+TEST_F(DistantTest, WhoWaitsTriesAgainThoughTheNetworkIsSilent)
+{
+    network.connect(false);
+    Op* const send = node.start_send(0, 1, 1, &number, sizeof number);
+    std::thread sleeper([&] { wait_for(node.driver(0), send); });
+    while (!node.driver(0).rank().ownership.is_parked()) {
+        platform::yield_core();
+    }
+    network.connect(true);
+    sleeper.join();
+    EXPECT_EQ(network.accepted(), 1);
+}
+
+TEST_F(DistantTest, WhoLeavesSomethingRefusedIsLookedAfterBeforeTheNetworkCalls)
+{
+    Driver& driver = node.driver(0);
+    ASSERT_TRUE(driver.listen());
+    EXPECT_EQ(driver.look_again_ns(), 0);
+    network.connect(false);
+    Op* const send = node.start_send(0, 1, 1, &number, sizeof number);
+    ASSERT_TRUE(driver.listen());
+    EXPECT_NE(driver.look_again_ns(), 0);
+    network.connect(true);
+    driver.progress();
+    EXPECT_TRUE(send->word.is_complete());
+    ASSERT_TRUE(driver.listen());
+    EXPECT_EQ(driver.look_again_ns(), 0);
+}
+
+}  // namespace
+}  // namespace headway::engine
