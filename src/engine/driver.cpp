@@ -113,10 +113,16 @@ int Driver::take_frames()
     if (!node_.is_plain) [[unlikely]] {
         taken = take_other_frames();
     } else {
-        while (taken < frames_a_sweep && rank_.inbound.poll(frame)) {
+        // Who looks for one message and has it goes on with it: to take those behind it here would
+        // copy them once more. The next sweep begins at another lane.
+        const bool is_expecting = expected_ != nullptr;
+        do {
+            if (!rank_.inbound.poll(frame)) {
+                break;
+            }
             take_inbound(frame);
             ++taken;
-        }
+        } while (taken < frames_a_sweep && (expected_ != nullptr) == is_expecting);
     }
     transport::self::Endpoint own{&rank_.loopback, &allocator()};
     while (taken < frames_a_sweep && own.poll(frame)) {
