@@ -15,6 +15,12 @@
 
 namespace headway::engine {
 
+/// Whether others have to work for a receiver who computes when a frame comes.
+enum class Urgency : std::uint8_t {
+    by_kind,      ///< what asks for bytes, and steps of collectives: they have to
+    at_its_call,  ///< the receiver takes it in a call that blocks
+};
+
 /// What a worker does for one rank with the rank's ownership word in hand: the rank's own threads,
 /// or a helper in this or another process. The only caller of transports.
 ///
@@ -138,7 +144,8 @@ class Driver {
     /// Likewise, a message as long as a frame may be, whatever the limit. Requires, above the
     /// limit: a plain job, and a thread of the rank.
     bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
-                        const void* address, std::uint64_t size_bytes);
+                        const void* address, std::uint64_t size_bytes,
+                        Urgency urgency = Urgency::by_kind);
 
     /// The lane by which frames of a rank of this node come in; null: there is none yet, or frames
     /// of that rank may come by another way or later.
@@ -256,7 +263,8 @@ class Driver {
                           std::size_t payload_bytes);
     /// A frame of kind eager whose payload is memory of the rank.
     base::Status post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
-                            const void* address, std::uint64_t size_bytes);
+                            const void* address, std::uint64_t size_bytes,
+                            Urgency urgency = Urgency::by_kind);
     base::Status post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
                                 const void* address, std::uint64_t size_bytes);
     base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
@@ -264,7 +272,8 @@ class Driver {
                                std::size_t payload_bytes);
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
-                          std::size_t payload_bytes);
+                          std::size_t payload_bytes,
+                          Urgency urgency = Urgency::by_kind);
     base::Status post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
                               const void* payload, std::size_t payload_bytes);
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,

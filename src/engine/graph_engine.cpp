@@ -222,15 +222,16 @@ void run_ready(Driver& driver, GraphInstance* run)
 void set_layouts(GraphInstance* run, const GraphArguments& arguments)
 {
     const GraphTemplate& stored = *run->stored;
+    const BlockLayout as_graph_says{.blocks = stored.blocks,
+                                    .block_count = stored.block_count,
+                                    .element_bytes = arguments.element_bytes,
+                                    .count = arguments.count};
     BlockRange* table = run->tables();
     for (std::size_t space = 0; space < std::size(run->layouts); ++space) {
         const std::span<const BlockRange> listed = arguments.listed[space];
         BlockLayout& layout = run->layouts[space];
-        layout.element_bytes = arguments.element_bytes;
-        if (listed.empty()) {
-            layout.blocks = stored.blocks;
-            layout.block_count = stored.block_count;
-            layout.count = arguments.count;
+        layout = as_graph_says;
+        if (listed.empty()) [[likely]] {
             continue;
         }
         layout.blocks = Blocks::listed;
@@ -243,7 +244,8 @@ void set_layouts(GraphInstance* run, const GraphArguments& arguments)
 
 std::uint64_t scratch_bytes_of(const GraphInstance& run)
 {
-    return run.size_bytes({Space::scratch, 0, run.stored->scratch_blocks});
+    const std::uint32_t blocks = run.stored->scratch_blocks;
+    return blocks == 0 ? 0 : run.size_bytes({Space::scratch, 0, blocks});
 }
 
 /// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
@@ -347,7 +349,12 @@ class QuickRun {
         run_.spaces[static_cast<std::size_t>(Space::scratch)] = scratch;
         count_dependencies(&run_);
     }
-    ~QuickRun() { allocator_.free(scratch_in_heap_); }
+    ~QuickRun()
+    {
+        if (scratch_in_heap_ != nullptr) [[unlikely]] {
+            allocator_.free(scratch_in_heap_);
+        }
+    }
     QuickRun(const QuickRun&) = delete;
     QuickRun& operator=(const QuickRun&) = delete;
 
@@ -408,12 +415,14 @@ class QuickRun {
                    : node.knobs.eager_limit;
     }
 
+    /// The call blocks, so its receiver is in the same call, awake or parked, or has not come yet
+    /// and receives nothing before: nobody need work for it.
     bool send_at_once(Driver& driver, const GraphNode& node)
     {
         const std::uint64_t bytes = run_.size_bytes(node.source);
         return bytes <= message_bytes_max(driver) &&
                driver.try_post_whole(run_.scope->peer(node.peer), message_name(run_, node),
-                                     run_.address(node.source), bytes);
+                                     run_.address(node.source), bytes, Urgency::at_its_call);
     }
 
     /// Does what is ready and needs nobody; the receives among it are left for later.

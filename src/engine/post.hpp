@@ -15,7 +15,7 @@ inline bool needs_receiver(transport::FrameKind kind, const transport::FrameHead
 
 inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
                                      const transport::FrameHeader& header, const void* payload,
-                                     std::size_t payload_bytes)
+                                     std::size_t payload_bytes, Urgency urgency)
 {
     if (peer == rank_.rank) [[unlikely]] {
         return post_to_self(kind, header, payload, payload_bytes);
@@ -32,7 +32,7 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
                                     ? slot.lane->post(kind, header, payload, payload_bytes)
                                     : post_to_lane(peer, kind, header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
-        if (needs_receiver(kind, header)) {
+        if (urgency == Urgency::by_kind && needs_receiver(kind, header)) {
             worker_.ring(node_.rank_state(peer));
         } else if (node_.parks_with_barrier) {
             node_.rank_state(peer).ownership.notify_parked_without_fence();
@@ -47,7 +47,8 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
 }
 
 inline base::Status Driver::post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
-                                       const void* address, std::uint64_t size_bytes)
+                                       const void* address, std::uint64_t size_bytes,
+                                       Urgency urgency)
 {
     if (!is_local_) [[unlikely]] {
         return post_far_bytes(peer, header, address, size_bytes);
@@ -55,17 +56,17 @@ inline base::Status Driver::post_bytes(std::uint32_t peer, const transport::Fram
     if (tracer_ != nullptr) [[unlikely]] {
         return post_observed(peer, transport::FrameKind::eager, header, address, size_bytes);
     }
-    return transmit(peer, transport::FrameKind::eager, header, address, size_bytes);
+    return transmit(peer, transport::FrameKind::eager, header, address, size_bytes, urgency);
 }
 
 inline bool Driver::try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
-                                   const void* address, std::uint64_t size_bytes)
+                                   const void* address, std::uint64_t size_bytes, Urgency urgency)
 {
     if (node_.is_distant(peer)) [[unlikely]] {
         return try_post_distant(peer, header, address, size_bytes);
     }
     return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
-           post_bytes(peer, header, address, size_bytes) == base::Status::done;
+           post_bytes(peer, header, address, size_bytes, urgency) == base::Status::done;
 }
 
 inline bool Driver::try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,

@@ -196,8 +196,7 @@ struct Prepared {
 };
 
 /// `call` must outlive what is made of it.
-Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& call,
-                 std::optional<std::uint32_t> sequence)
+Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& call)
 {
     const engine::Scope& scope = communicator.joint_scope();
     const Chosen chosen = choose(rank, communicator, call);
@@ -209,16 +208,17 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
                       .count = call.count,
                       .element_bytes = call.element_bytes,
                       .reduction = reduction_of(call),
-                      .listed = {call.send_blocks, call.receive_blocks, made.scratch},
-                      .sequence = sequence};
+                      .listed = {call.send_blocks, call.receive_blocks, made.scratch}};
     return made;
 }
 
-/// Starts what `call` describes, which must outlive the run as far as it is kept.
+/// Starts what `call` describes, which must outlive the run as far as it is kept. `sequence`: as
+/// engine::GraphArguments.
 engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call,
                   std::optional<std::uint32_t> sequence)
 {
-    const Prepared made = prepare(rank, communicator, call, sequence);
+    Prepared made = prepare(rank, communicator, call);
+    made.arguments.sequence = sequence;
     return made.stored != nullptr ? engine::start_graph(rank.driver(), *made.stored,
                                                         communicator.joint_scope(), made.arguments)
                                   : nullptr;
@@ -284,7 +284,7 @@ engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, Coll
     if (call.keep != nullptr) {
         return {.completion = start_collective(rank, communicator, std::move(call))};
     }
-    const Prepared made = prepare(rank, communicator, call, std::nullopt);
+    const Prepared made = prepare(rank, communicator, call);
     return made.stored != nullptr ? engine::run_graph(rank.driver(), *made.stored,
                                                       communicator.joint_scope(), made.arguments)
                                   : engine::StartedGraph{};

@@ -412,6 +412,21 @@ TEST_F(RunGraphOfTwo, WhoFindsItsMessagesIsOverWithoutMemory)
     expect_sums();
 }
 
+TEST_F(RunGraphOfTwo, CallsNobodyForAReceiverThatHasNotCome)
+{
+    RankState& away = node.driver(1).rank();
+    ASSERT_FALSE(away.ownership.leave());
+    const StartedGraph first = run(0);
+    EXPECT_FALSE(node.driver(0).worker().has_asked());
+    EXPECT_EQ(away.counters.calls_for_help.load(), 0U);
+    ASSERT_TRUE(away.ownership.enter());
+    EXPECT_TRUE(run(1).is_over) << "it finds the step when it comes";
+    node.settle();
+    ASSERT_NE(first.completion, nullptr);
+    EXPECT_TRUE(first.completion->word.is_complete());
+    expect_sums();
+}
+
 TEST_F(RunGraph, GoesOnInTheHeapWhereverItHadToStop)
 {
     std::vector<std::uint32_t> order{0, 1, 2, 3, 4};

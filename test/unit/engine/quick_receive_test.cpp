@@ -80,6 +80,19 @@ TEST_F(QuickReceiveTest, LeavesOtherMessagesAndThoseThatAreNotThere)
     EXPECT_TRUE(look(5)) << "it was kept";
 }
 
+TEST_F(QuickReceiveTest, LeavesWhatComesBehindInItsLane)
+{
+    for (const std::int32_t tag : {5, 5, 5}) {
+        send(tag);
+    }
+    for (const std::uint64_t taken : {1U, 2U, 3U}) {
+        // From any source, so that it sweeps over all lanes.
+        ASSERT_TRUE(look(protocol::any_source, 5, got.size()));
+        EXPECT_EQ(node.driver(1).rank().counters.frames_received.load(), taken);
+        EXPECT_EQ(node.driver(1).rank().counters.unexpected_bytes_max.load(), 0U);
+    }
+}
+
 TEST_F(QuickReceiveTest, AMessageThatIsTooLongWaitsForAnOp)
 {
     for (const bool is_kept : {false, true}) {
