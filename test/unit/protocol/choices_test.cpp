@@ -127,7 +127,10 @@ TEST(Choices, RanksThatShareCoresSendFewerMessages)
     EXPECT_EQ(shared(allreduce, 33, 65536), Algorithm::allreduce_halving_doubling);
     EXPECT_EQ(shared(allreduce, 2, 8), Algorithm::allreduce_recursive_doubling);
     EXPECT_EQ(shared(allgather, 8, 4096), Algorithm::allgather_linear);
-    EXPECT_EQ(shared(allgather, 4, 4096), Algorithm::allgather_ring);
+    EXPECT_EQ(shared(allgather, 4, 4096), Algorithm::allgather_exchange);
+    EXPECT_EQ(shared(allgather, 4, 1024), Algorithm::allgather_linear);
+    EXPECT_EQ(shared(allgather, 6, 65536), Algorithm::allgather_linear);
+    EXPECT_EQ(shared(allgather, 6, 65537), Algorithm::allgather_ring);
     EXPECT_EQ(shared(allgather, 8, 1024), Algorithm::allgather_bruck);
 }
 
