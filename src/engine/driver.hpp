@@ -272,8 +272,7 @@ class Driver {
                                std::size_t payload_bytes);
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
                           const transport::FrameHeader& header, const void* payload,
-                          std::size_t payload_bytes,
-                          Urgency urgency = Urgency::by_kind);
+                          std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
     base::Status post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
                               const void* payload, std::size_t payload_bytes);
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,

@@ -82,6 +82,9 @@ class Node {
     std::vector<unsigned> cpus() const;
     /// Whether the process of a rank has ended, as far as can be seen from here.
     bool is_gone(std::uint32_t rank);
+    /// Chooses what lanes and staged messages of this process take of the heap. Requires:
+    /// is_oversubscribed has been found out, and no lane is open.
+    void choose_buffers();
 
     Agent& agent() noexcept { return agent_; }
     Watch& watch() noexcept { return watch_; }

@@ -509,16 +509,7 @@ base::Outcome Process::meet_all()
     // Relaxed: see (2).
     node_->parks_with_barrier = !node_->is_oversubscribed && node_->is_plain &&
                                 directory.without_barriers.load(std::memory_order_relaxed) == 0;
-    // Where memory is reserved before it is used, large rings would take what others need. Ranks
-    // that take turns on a core meet in its caches, and would pay for the pages only.
-    if (node_->heap->kind() != memory::HeapKind::shm) {
-        if (!node_->is_oversubscribed) {
-            node_->lane_ring_bytes =
-                transport::shm::lane_ring_bytes(directory.rank_count, node_->heap->size_bytes());
-        }
-        node_->staging_slots =
-            engine::Staging::slots_for(directory.rank_count, node_->heap->size_bytes());
-    }
+    node_->choose_buffers();
     return base::Done{};
 }
 
@@ -534,9 +525,9 @@ void Process::schedule_by(const headway_scheduling& scheduling)
     scheduler_ = std::make_unique<HostedScheduler>(scheduling, *node_, *hosts_, bell);
     // Whoever spins keeps a worker from other ranks, however many cores there are.
     node_->is_oversubscribed = true;
-    node_->lane_ring_bytes = transport::shm::lane_ring_bytes_min;
     node_->has_idle_cores = false;
     node_->shares_workers = true;
+    node_->choose_buffers();
     if (node_->directory.process_count == 1) {
         node_->parks_with_barrier = false;
     }

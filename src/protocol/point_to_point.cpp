@@ -97,6 +97,17 @@ bool look_at(Driver& driver, engine::QuickReceive& receive, MatchContext& contex
     return false;
 }
 
+/// The lookout by which a receive is to poll, where one decides: ranks share cores, but not
+/// threads. Steps of collectives come from others in turn, and seldom while one looks.
+Lookout* lookout_of(Driver& driver, const engine::QuickReceive& receive)
+{
+    const engine::Node& node = driver.node();
+    const bool is_step = (receive.wanted.context & 1U) != 0;
+    return node.is_oversubscribed && !node.shares_workers && node.is_plain && !is_step
+               ? &part_of(driver.rank()).lookout
+               : nullptr;
+}
+
 /// Polls until the message is there, or is not one for a receive without an op, or there is other
 /// work, or it takes long.
 void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
@@ -108,9 +119,16 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
     RankPart& part = part_of(driver.rank());
     // Among few ranks of a worker the next one to run is the sender.
     const bool lets_others_run = node.shares_workers && node.knobs.yields != 0;
-    const int polls = lets_others_run ? 2 : node.is_oversubscribed ? 1 : polls_without_op;
+    Lookout* const lookout = lookout_of(driver, receive);
+    int polls = node.is_oversubscribed ? 1 : polls_without_op;
+    if (lets_others_run) {
+        polls = 2;
+    } else if (lookout != nullptr) {
+        polls = lookout->polls();
+    }
+    int poll = 0;
     driver.expect(&receive);
-    for (int poll = 0; poll < polls; ++poll) {
+    for (; poll < polls; ++poll) {
         if (poll != 0 && lets_others_run) {
             platform::yield_core();
         }
@@ -128,6 +146,9 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         if (driver.lock().is_wanted()) {
             break;  // another thread of the rank: the wait of an op lets it in
         }
+    }
+    if (lookout != nullptr && poll != 0 && polls > 1) {
+        lookout->tell(receive.is_done || driver.expected() == nullptr);
     }
     driver.expect(nullptr);
 }

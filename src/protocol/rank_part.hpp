@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/rank_state.hpp"
+#include "protocol/lookout.hpp"
 #include "protocol/match.hpp"
 #include "protocol/tickets.hpp"
 
@@ -17,6 +18,7 @@ struct RankPart {
     Tickets tickets;                     ///< ops that ranks of other nodes know
     Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
     Arrival* arrivals = nullptr;         ///< messages that are read from other nodes, likewise
+    Lookout lookout;                     ///< of receives of point-to-point messages
 
     bool has_distant() const noexcept { return departures != nullptr || arrivals != nullptr; }
 };

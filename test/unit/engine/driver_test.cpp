@@ -186,5 +186,17 @@ TEST(Driver, ACancelledReceiveTakesNoMessage)
     node.driver(0).destroy_op(send);
 }
 
+TEST(Driver, OnlyRanksWithACoreEachHaveLongLanes)
+{
+    InProcessNode node(2);
+    const auto bytes_of_a_lane = [&](bool is_oversubscribed) {
+        node.node().is_oversubscribed = is_oversubscribed;
+        node.node().choose_buffers();
+        return node.node().lane_ring_bytes;
+    };
+    EXPECT_EQ(bytes_of_a_lane(true), transport::shm::lane_ring_bytes_min);
+    EXPECT_GT(bytes_of_a_lane(false), transport::shm::lane_ring_bytes_min);
+}
+
 }  // namespace
 }  // namespace headway::engine
