@@ -9,6 +9,7 @@
 #include "data/type_program.hpp"
 #include "engine/driver.hpp"
 #include "platform/process.hpp"
+#include "platform/streaming_copy.hpp"
 
 namespace headway::engine {
 
@@ -16,6 +17,10 @@ namespace {
 
 /// Pieces that a rank takes at once of its own messages.
 constexpr std::uint64_t large_piece_max = 8;
+
+/// Messages from this length on are written past the caches, which could not hold them. Shorter
+/// ones would be received faster, too, but not read (docs/design/013).
+constexpr std::uint64_t streamed_bytes_min = 8ULL * 1024 * 1024;
 
 void drop_reference(Worker& worker, CopyJob* job)
 {
@@ -144,6 +149,8 @@ void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
 {
     if (job.target_elements != nullptr) {
         data::unpack(*job.target_elements, from, from + bytes, source);
+    } else if (job.total_bytes >= streamed_bytes_min) {
+        platform::copy_streaming(job.target.address + from, source, bytes);
     } else {
         std::memcpy(job.target.address + from, source, bytes);
     }

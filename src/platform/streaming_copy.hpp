@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,10 +15,18 @@
 namespace headway::platform {
 
 /// Copies past the caches: the lines written are not fetched first, from memory or from the core
-/// that read them last. They are ordered before later releases. Requires: `target` at a cache line.
+/// that read them last. They are ordered before later releases.
 inline void copy_streaming(std::byte* target, const std::byte* source, std::size_t bytes) noexcept
 {
 #if defined(__x86_64__)
+    const std::size_t behind_line = reinterpret_cast<std::uintptr_t>(target) % cache_line_bytes;
+    if (behind_line != 0) [[unlikely]] {
+        const std::size_t head = std::min(bytes, cache_line_bytes - behind_line);
+        std::memcpy(target, source, head);
+        target += head;
+        source += head;
+        bytes -= head;
+    }
     const std::size_t whole = bytes & ~(cache_line_bytes - 1);
     for (std::size_t at = 0; at < whole; at += cache_line_bytes) {
         const auto* from = reinterpret_cast<const __m128i*>(source + at);
