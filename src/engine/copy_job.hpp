@@ -8,18 +8,21 @@
 // through slots of the sender: a thread of its process puts them there, one of the receiver's
 // process takes them out.
 //
-// Life: made under the receiver's word when the message has matched; it hangs in the receiver's
-// list while there are pieces nobody has taken, and an invitation goes to the sender. Each of them,
-// and each thread that copies without a word in hand, holds a reference. Whoever copies the last
-// piece completes both ops; whoever drops the last reference frees the job.
+// Life: made under the receiver's word when the message has matched, or under the sender's when it
+// is offered, so that a sender who waits can stage its beginning meanwhile. From the match on it
+// hangs in the receiver's list while there are pieces nobody has taken, and an invitation goes to
+// the sender. Each of them, each thread that copies without a word in hand, and the message until
+// its last byte is counted, hold a reference; pieces on their way need none. Whoever counts the
+// last byte completes both ops; whoever drops the last reference frees the job.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "engine/op.hpp"
+#include "platform/cpu.hpp"
 #include "sync/mpsc_list.hpp"
-#include "transport/frame.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::engine {
@@ -29,35 +32,58 @@ class Worker;
 struct RankState;
 struct StagingSlot;
 
-struct CopyJob {
-    sync::ListLink invitation;        ///< in RankState::invitations of the sender; first member
-    CopyJob* next = nullptr;          ///< in RankState::copies; the receiver's executor
-    CopyJob* next_invited = nullptr;  ///< in RankState::invited; the sender's executor
+struct CopyJob;
+
+struct CopyLinks {
+    CopyJob* next = nullptr;
+    CopyJob* previous = nullptr;
+};
+
+/// Each part on lines of its own, as both ranks use the job at the same time.
+struct alignas(platform::cache_line_bytes) CopyJob {
+    sync::ListLink invitation;  ///< in RankState::invitations of the sender; first member
 
     // Written before the job is known, read by all who copy.
     Op* send = nullptr;  ///< there until the last piece is copied, like `receive`
-    Op* receive = nullptr;
     RankState* sender = nullptr;
     RankState* receiver = nullptr;
     transport::Place source;
-    transport::Place target;
     std::uint64_t total_bytes = 0;
     std::uint64_t piece_bytes = 0;
-    // Null: the bytes lie at the place's address. Else its process alone can read them.
+    /// Null: the bytes lie at the place's address. Else its process alone can read them.
     const data::TypedElements* source_elements = nullptr;
+
+    // Written by the receiver's executor when the message matches. Read by it from then on, and by
+    // others who have the job from the receiver's list, or from its invitation.
+    alignas(platform::cache_line_bytes) Op* receive = nullptr;
+    transport::Place target;
+    std::uint64_t room_bytes = 0;  ///< of the target: what is behind them goes nowhere
     const data::TypedElements* target_elements = nullptr;
-    bool is_staged_only = false;  ///< all pieces go through slots of the sender
-
-    /// Sweeps in which the receiver has left the pieces to a sender that waits too, since one came.
-    /// Its executor's own.
-    std::uint32_t sweeps_left_to_sender = 0;
-
-    // First byte that nobody has taken. Written by all who copy.
-    std::atomic<std::uint64_t> taken{0};
-    // Bytes that are there. Written by all who copy.
-    std::atomic<std::uint64_t> copied{0};
-    std::atomic<std::uint32_t> references{1};
+    bool is_staged_only = false;          ///< all pieces go through slots of the sender
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
+
+    // First byte that nobody has taken. Written by all who copy, most of all by a sender who
+    // stages.
+    alignas(platform::cache_line_bytes) std::atomic<std::uint64_t> taken{0};
+    // In RankState::offered, then in one of the lists of what it was invited to, and the rest here;
+    // the sender's executor.
+    CopyLinks of_sender;
+    std::uint32_t early_pieces = 0;  ///< staged before the invitation came
+    bool is_offered = false;         ///< in RankState::offered
+    // Whether the invitation has come: what holds a slot until then may hold it for long. Written
+    // by the sender's executor, read by it; relaxed, and atomic as a slot may name a job that has
+    // been freed since its piece was taken out.
+    std::atomic<bool> is_invited{false};
+
+    // Bytes that are dealt with, and one for the match. Written by all who copy, most of all by a
+    // receiver who takes pieces out.
+    alignas(platform::cache_line_bytes) std::atomic<std::uint64_t> counted{0};
+    // Of the message until it ends, of both ranks' lists, and of who copies without a word in hand.
+    std::atomic<std::uint32_t> references{2};
+    // In RankState::copies, and the rest here; the receiver's executor.
+    CopyLinks of_receiver;
+    StagingSlot* early = nullptr;  ///< staged pieces that came before the match
+    bool is_matched = false;
 
     bool has_elements() const noexcept
     {
@@ -65,11 +91,57 @@ struct CopyJob {
     }
     /// Relaxed: the exchange that takes a piece decides.
     bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }
+    /// Of a piece, what the receive has room for. Requires: matched.
+    std::uint64_t fitting(std::uint64_t from, std::uint64_t bytes) const noexcept
+    {
+        return from < room_bytes ? std::min(bytes, room_bytes - from) : 0;
+    }
 };
 
-/// Makes the job of a matched message, hangs it into the driver's rank (the receiver) and invites
-/// the sender. The ops say which bytes lie in elements; for the others the places hold. False: the
-/// node heap is exhausted and nothing happened.
+/// Jobs in order, linked by one of their pairs of links. All bytes zero is an empty one. Thread rule:
+/// the executor of the rank whose list it is.
+template <CopyLinks CopyJob::* links>
+class CopyList {
+  public:
+    bool is_empty() const noexcept { return first_ == nullptr; }
+    CopyJob* first() const noexcept { return first_; }
+    static CopyJob* after(const CopyJob* job) noexcept { return (job->*links).next; }
+    std::uint32_t size() const noexcept { return size_; }
+
+    void push_back(CopyJob* job) noexcept
+    {
+        job->*links = {nullptr, last_};
+        (last_ != nullptr ? (last_->*links).next : first_) = job;
+        last_ = job;
+        ++size_;
+    }
+
+    void remove(CopyJob* job) noexcept
+    {
+        const CopyLinks at = job->*links;
+        (at.previous != nullptr ? (at.previous->*links).next : first_) = at.next;
+        (at.next != nullptr ? (at.next->*links).previous : last_) = at.previous;
+        --size_;
+    }
+
+  private:
+    CopyJob* first_ = nullptr;
+    CopyJob* last_ = nullptr;
+    std::uint32_t size_ = 0;
+};
+
+using CopiesOfReceiver = CopyList<&CopyJob::of_receiver>;
+using CopiesOfSender = CopyList<&CopyJob::of_sender>;
+
+/// Makes the job of a message that the driver's rank is about to offer, `source` being where its
+/// bytes are, so that its own waits can stage the beginning of it before it is matched. Nothing
+/// happens where that would gain nothing, or there are many such messages already, or no memory.
+void offer_copy(Driver& driver, Op* send, transport::Place source);
+
+/// Begins to copy a matched message of `bytes`, or as many as the receive has room for: its job, of
+/// offer_copy() or made now, hangs in the driver's rank (the receiver), and the sender is invited.
+/// The ops say which bytes lie in elements; for the others the places hold. False: the node heap is
+/// exhausted and nothing happened; never so where there is a job (Op::copy_job).
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
 
@@ -87,20 +159,16 @@ enum class CopyShare : std::uint8_t {
 };
 
 /// Copies the next piece, as copy_some() would, or stages it: between processes whose ranks both
-/// wait, the sender puts pieces into its slots and the receiver takes them out (take_piece). False
-/// if there is none.
+/// wait, the sender puts pieces into its slots and the receiver takes them out (take_piece), the
+/// first ones before the message is matched. False if there is none.
 bool copy_next(Driver& driver, CopyShare share);
 
-/// Part of a sweep: stages pieces of messages of the driver's rank that go no other way, and takes
-/// out those that were kept for this process; the number of pieces.
-int move_staged_only(Driver& driver);
+/// Takes in the jobs that the driver's rank, as their sender, was invited to since it did so last.
+void take_invitations(Driver& driver);
 
 /// Whether pieces of the driver's rank need a thread of its process: to be staged, there being
 /// room, to be taken out, or to be copied between elements.
 bool has_pieces_for_own_process(Driver& driver);
-
-/// Handler of frames of kind piece.
-void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
 /// A job of the driver's rank with pieces to be taken, and a reference to it; null if there is
 /// none that this process can copy. For who copies without the word in hand.

@@ -49,7 +49,7 @@ void Door::leave_others()
         driver_->worker().hand_over();
     }
     RankState& rank = driver_->rank();
-    if ((rank.copies != nullptr || driver_->has_staged_only() || !rank.fired.is_empty()) &&
+    if ((!rank.copies.is_empty() || driver_->has_staged_only() || !rank.fired.is_empty()) &&
         lock_.has_parker()) {
         rank.ownership.nudge();
     }

@@ -7,6 +7,7 @@
 #include "engine/graph_engine.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
+#include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
 #include "platform/short_copy.hpp"
 
@@ -33,8 +34,8 @@ int Driver::progress()
 void Driver::advance()
 {
     progress();
-    if (rank_.copies == nullptr && rank_.invited == nullptr && rank_.invitations.is_empty())
-        [[likely]] {
+    if (rank_.copies.is_empty() && rank_.invited.is_empty() && rank_.kept_pieces == nullptr &&
+        rank_.invitations.is_empty()) [[likely]] {
         return;
     }
     const bool is_alone = node_.knobs.progress == config::ProgressChoice::none;

@@ -103,13 +103,13 @@ class Driver {
     {
         return rank_.peers_waiting == nullptr && rank_.fired.is_empty() &&
                rank_.stalled_graphs == nullptr && rank_.owner_graphs == nullptr &&
-               rank_.copies == nullptr && !has_staged_only();
+               rank_.copies.is_empty() && !has_staged_only();
     }
 
     /// Whether move_staged_only() may find something.
     bool has_staged_only() const noexcept
     {
-        return rank_.invited != nullptr || rank_.kept_pieces != nullptr ||
+        return !rank_.invited_to_stage.is_empty() || rank_.kept_pieces != nullptr ||
                !rank_.invitations.is_empty();
     }
 

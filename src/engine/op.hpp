@@ -12,6 +12,7 @@
 
 namespace headway::engine {
 
+struct CopyJob;
 struct RankState;
 struct GraphInstance;
 struct Op;
@@ -98,7 +99,10 @@ struct alignas(platform::cache_line_bytes) Op {
 
     RankState* owner = nullptr;
 
-    std::uint64_t order = 0;  ///< place among the posted receives of its context
+    union {
+        std::uint64_t order = 0;  ///< of a receive: place among the posted ones of its context
+        CopyJob* copy_job;        ///< of a send: made with its offer (offer_copy); null: there is none
+    };
 
     // The result of a receive. Written before the word completes, read after.
     std::int32_t status_source = 0;

@@ -45,8 +45,9 @@ struct StagingSlot {
 
     // Full and awaited are the sender's doing, empty that of whoever took the piece out.
     alignas(platform::cache_line_bytes) std::atomic<State> state{State::empty};
-    // A piece that came to one who could not take it out: in the receiver's list until a thread of
-    // its own process does. The receiver's executor's.
+    CopyJob* job = nullptr;  ///< of the piece that was put here last; the sender's executor's
+    // A piece that came before its message was matched, or to one who could not take it out: in a
+    // list of the job, or of the receiver, until somebody does. The receiver's executor's.
     StagedPiece kept;
     StagingSlot* next_kept = nullptr;
     alignas(platform::cache_line_bytes) std::byte bytes[bytes_max];
@@ -84,19 +85,23 @@ class Staging {
 
     void open(std::uint32_t slots) noexcept { slots_ = slots; }
 
-    /// The next slot in turn, or null where its piece has not been taken out yet.
-    StagingSlot* next() noexcept
+    /// The next slot in turn, or null where its piece has not been taken out yet. Full slots of
+    /// which `is_held(slot)` says that they may be so for long are passed over. Requires: that
+    /// does not hold of all.
+    template <typename IsHeld>
+    StagingSlot* next(IsHeld&& is_held) noexcept
     {
-        StagingSlot* const slot = slot_in_turn();
+        StagingSlot* const slot = slot_in_turn(is_held);
         // (2) acquire, pairs with (1): what was in it has been read.
         return slot->state.load(std::memory_order_acquire) == StagingSlot::State::empty ? slot
                                                                                         : nullptr;
     }
 
     /// next() of one who cannot do without: where it gives null, whoever empties the slot rings.
-    StagingSlot* await_next() noexcept
+    template <typename IsHeld>
+    StagingSlot* await_next(IsHeld&& is_held) noexcept
     {
-        StagingSlot* const slot = slot_in_turn();
+        StagingSlot* const slot = slot_in_turn(is_held);
         auto seen = StagingSlot::State::full;
         // (3) release, pairs with (1); acquire, as (2), where the slot has just become empty.
         (void)slot->state.compare_exchange_strong(seen, StagingSlot::State::awaited,
@@ -105,42 +110,55 @@ class Staging {
         return seen == StagingSlot::State::empty ? slot : nullptr;
     }
 
-    /// Takes the slot that next() gave, for the caller to fill. The frame that names it publishes
-    /// it.
-    void take(StagingSlot* slot) noexcept
+    /// Takes the slot that next() gave, for the caller to fill with a piece of `job`. The frame
+    /// that names it publishes it.
+    void take(StagingSlot* slot, CopyJob* job) noexcept
     {
+        slot->job = job;
         // Relaxed: see above.
         slot->state.store(StagingSlot::State::full, std::memory_order_relaxed);
-        next_ = next_ + 1 == slots_ ? 0 : next_ + 1;
+        advance();
     }
 
     /// take(), and fills it; `source` is memory of this process.
-    void fill(StagingSlot* slot, const std::byte* source, std::size_t bytes) noexcept
+    void fill(StagingSlot* slot, CopyJob* job, const std::byte* source, std::size_t bytes) noexcept
     {
-        take(slot);
+        take(slot, job);
         const bool streams = choice_.next_streams();
-        const std::uint64_t begin = platform::ticks();
+        const std::uint64_t begin = choice_.is_measured() ? platform::ticks() : 0;
         if (streams) {
             platform::copy_streaming(slot->bytes, source, bytes);
         } else {
             std::memcpy(slot->bytes, source, bytes);
         }
-        choice_.note(streams, bytes, platform::ticks() - begin);
+        if (begin != 0) {
+            choice_.note(streams, bytes, platform::ticks() - begin);
+        }
     }
 
     static constexpr std::uint32_t slots_min = 8;
     static constexpr std::uint32_t slots_max = 128;
 
   private:
-    StagingSlot* slot_in_turn() noexcept
+    template <typename IsHeld>
+    StagingSlot* slot_in_turn(IsHeld&& is_held) noexcept
     {
-        StagingSlot* const slot = reinterpret_cast<StagingSlot*>(this + 1) + next_;
-        if (next_ == slots_made_) [[unlikely]] {
-            new (slot) StagingSlot;
-            ++slots_made_;
+        for (;;) {
+            StagingSlot* const slot = reinterpret_cast<StagingSlot*>(this + 1) + next_;
+            if (next_ == slots_made_) [[unlikely]] {
+                new (slot) StagingSlot;
+                ++slots_made_;
+            }
+            // Relaxed: looked at again before it is filled.
+            if (slot->state.load(std::memory_order_relaxed) == StagingSlot::State::empty ||
+                !is_held(*slot)) {
+                return slot;
+            }
+            advance();
         }
-        return slot;
     }
+
+    void advance() noexcept { next_ = next_ + 1 == slots_ ? 0 : next_ + 1; }
 
     alignas(platform::cache_line_bytes) transport::shm::StoreChoice choice_;
     std::uint32_t slots_ = 0;

@@ -8,6 +8,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/famine.hpp"
 #include "engine/observation.hpp"
+#include "engine/staged_pieces.hpp"
 #include "engine/standstill.hpp"
 #include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
@@ -233,7 +234,8 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             platform::pass_process_barrier();
         }
         const Idle idle(driver);
-        if (work_once(driver, CopyShare::any) == 0 && !condition() && driver.listen()) {
+        if (work_once(driver, CopyShare::any) == 0 && !condition() && !has_to_stage(driver) &&
+            driver.listen()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.look_again_ns();
             lock.unlock();

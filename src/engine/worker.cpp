@@ -8,6 +8,7 @@
 #include "engine/driver.hpp"
 #include "engine/joint.hpp"
 #include "engine/observation.hpp"
+#include "engine/staged_pieces.hpp"
 #include "engine/sync_object.hpp"
 #include "platform/scheduler.hpp"
 
@@ -135,7 +136,8 @@ void Worker::work_for(RankState& rank)
         do {
             while (driver.progress() != 0 && !rank.ownership.is_parked()) {
             }
-        } while (!rank.ownership.is_parked() && !driver.listen());
+        } while (!rank.ownership.is_parked() &&
+                 (!driver.listen() || (driver.is_local() && has_to_stage(driver))));
         const bool is_left = defers_copies_ && has_unattended_copies(driver);
         CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
         const bool needs_own_process = !driver.is_local() && has_pieces_for_own_process(driver);

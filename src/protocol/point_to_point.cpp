@@ -8,6 +8,7 @@
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
+#include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/distant.hpp"
@@ -323,6 +324,7 @@ void make_offer(Driver& driver, Op* op)
         return;
     }
     const Offer offer = offer_of(driver, *op);
+    engine::offer_copy(driver, op, offer.source);
     op->frame_kind = transport::FrameKind::request_to_send;
     op->record_bytes = sizeof offer;
     std::memcpy(op->record, &offer, sizeof offer);

@@ -158,11 +158,12 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
         ask_for_bytes(driver, receive, offer, bytes);
         return;
     }
-    if (bytes == 0) {
+    const bool is_begun = offer.send->copy_job != nullptr;
+    if (bytes == 0 && !is_begun) {
         complete_both(driver, receive, offer.send, OpError::none);
         return;
     }
-    const bool is_plain = offer.send->in_elements == engine::InElements::no &&
+    const bool is_plain = !is_begun && offer.send->in_elements == engine::InElements::no &&
                           receive->in_elements == engine::InElements::no;
     if (!is_plain || !driver.node().peer_memory.can_reach(offer.source.process)) {
         share_or_fail(driver, receive, offer, bytes);

@@ -5,6 +5,7 @@
 // that would pass the end of the ring skips to its start, and the skipped bytes go back with it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -41,13 +42,21 @@ class BasicSpscBytes {
     std::uint64_t reservation_bytes_max() const noexcept { return capacity_ / 4; }
 
     /// Sets a piece of `size_bytes` aside. False: no room for now (retry_lane_full); pieces above
-    /// reservation_bytes_max() never fit.
-    [[nodiscard]] bool reserve(std::uint64_t size_bytes, ByteReservation* piece) noexcept
+    /// reservation_bytes_max() never fit. Where `source`, which is to be copied there, is given, up
+    /// to a page is left out before the piece so that no load of that copy looks like one of bytes
+    /// just stored.
+    [[nodiscard]] bool reserve(std::uint64_t size_bytes, ByteReservation* piece,
+                               const void* source = nullptr) noexcept
     {
         if (size_bytes > reservation_bytes_max()) {
             return false;
         }
-        const std::uint64_t begin = begin_for(size_bytes);
+        std::uint64_t begin = begin_for(size_bytes, reserved_);
+        if (source != nullptr) {
+            const std::uint64_t placed = begin + gap_before(begin, size_bytes, source);
+            begin = begin_for(size_bytes, placed);
+            begin += begin != placed ? gap_before(begin, size_bytes, source) : 0;
+        }
         const std::uint64_t end = begin + round_up(size_bytes);
         if (end - returned_seen_ > capacity_) {
             // (1) acquire, pairs with (2): the consumer has read the bytes that we write again.
@@ -93,11 +102,29 @@ class BasicSpscBytes {
         return (size_bytes + granule_bytes - 1) & ~(granule_bytes - 1);
     }
 
-    std::uint64_t begin_for(std::uint64_t size_bytes) const noexcept
+    /// The first position from `position` on where a piece is contiguous.
+    std::uint64_t begin_for(std::uint64_t size_bytes, std::uint64_t position) const noexcept
     {
-        const std::uint64_t reserved = reserved_;
-        const std::uint64_t left = capacity_ - (reserved & (capacity_ - 1));
-        return round_up(size_bytes) <= left ? reserved : reserved + left;
+        const std::uint64_t left = capacity_ - (position & (capacity_ - 1));
+        return round_up(size_bytes) <= left ? position : position + left;
+    }
+
+    /// A processor tells loads from stores before them by the low twelve bits of their addresses: a
+    /// load that meets a store so waits until that has left the core, and stores to lines of
+    /// another core take long. With the place at most a granule before the source, or as far behind
+    /// as the piece is long, modulo a page, no load of a copy meets a store of it.
+    std::uint64_t gap_before(std::uint64_t begin, std::uint64_t size_bytes,
+                             const void* source) noexcept
+    {
+        constexpr std::uint64_t page = 4096;
+        const std::uint64_t behind = (reinterpret_cast<std::uintptr_t>(place_of(begin)) -
+                                      reinterpret_cast<std::uintptr_t>(source)) %
+                                     page;
+        if (behind == 0 || behind >= size_bytes || page - behind < granule_bytes) {
+            return 0;
+        }
+        const std::uint64_t to_next = (page - behind) & ~(granule_bytes - 1);
+        return std::min(to_next, round_up(size_bytes - behind));
     }
 
     // Written once by open(), before both sides; read by both.

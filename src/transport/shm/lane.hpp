@@ -80,7 +80,7 @@ struct EarlyFrame {
     const std::byte* payload = nullptr;
 };
 
-/// All bytes zero except what open() sets. In the node heap, made by the sender, found by the
+/// As constructed, but for what open() sets. In the node heap, made by the sender, found by the
 /// receiver through its list of inbound lanes, never moved.
 struct Lane {
     /// Bytes to allocate for a lane, its byte ring included.
@@ -184,7 +184,13 @@ struct Lane {
     static constexpr std::uint32_t steps_flag = 0x80;
     static_assert(static_cast<std::uint8_t>(FrameKind::count) < steps_flag);
     /// Payloads up to here are written in one step, and not measured.
-    static constexpr std::size_t step_bytes_min = 1024;
+    static constexpr std::size_t one_step_bytes_max = 1024;
+    /// Shorter steps cost more than they hide: the line that announces them changes cores.
+    static constexpr std::size_t step_bytes_min = 2048;
+    /// Payloads whose place is chosen by their source (docs/design/011). Longer ones are copied by
+    /// instructions that know both ends.
+    static constexpr std::size_t placed_bytes_min = 256;
+    static constexpr std::size_t placed_bytes_max = 8192;
     /// A step of streaming stores ends with a fence.
     static constexpr std::size_t streaming_step_bytes_min = 4096;
     static constexpr std::size_t steps_max = 4;
@@ -276,19 +282,21 @@ struct Lane {
                       std::size_t payload_bytes) noexcept
     {
         sync::ByteReservation piece{};
-        if (!payloads_.reserve(payload_bytes, &piece)) {
+        const bool is_placed =
+            payload_bytes >= placed_bytes_min && payload_bytes <= placed_bytes_max;
+        if (!payloads_.reserve(payload_bytes, &piece, is_placed ? payload : nullptr)) {
             return false;
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
         Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
                       static_cast<std::uint32_t>(payload_bytes)};
-        if (payload_bytes <= step_bytes_min) {
+        if (payload_bytes <= one_step_bytes_max) {
             std::memcpy(content->inline_payload, &beside, sizeof beside);
             std::memcpy(place, payload, payload_bytes);
             return true;
         }
         const bool streams = store_choice_.next_streams();
-        const std::uint64_t begin = platform::ticks();
+        const std::uint64_t begin = store_choice_.is_measured() ? platform::ticks() : 0;
         const std::size_t step = step_of(payload_bytes, streams);
         beside.step_bytes = static_cast<std::uint32_t>(step);
         std::memcpy(content->inline_payload, &beside, sizeof beside);
@@ -304,7 +312,9 @@ struct Lane {
                 std::memcpy(place + at, payload + at, bytes);
             }
         }
-        store_choice_.note(streams, payload_bytes, platform::ticks() - begin);
+        if (begin != 0) {
+            store_choice_.note(streams, payload_bytes, platform::ticks() - begin);
+        }
         return true;
     }
 

@@ -14,19 +14,35 @@
 
 namespace headway::transport::shm {
 
-/// Plain data; all bytes zero is the beginning. Thread rule: the sender's executor.
+/// Plain data. Thread rule: the sender's executor.
 class StoreChoice {
   public:
     /// Way of the next payload: true for streaming stores.
     bool next_streams() noexcept
     {
         ++payloads_;
+        is_measured_ = payloads_ <= first_trials || payloads_ % measured_interval == 0;
         if (payloads_ <= first_trials) {
             return payloads_ % 2 == 0;
         }
         const bool streams = cost_[0] > dear * cost_[1];
-        return payloads_ % trial_interval == 0 ? !streams : streams;
+        if (streams != streamed_) {
+            streamed_ = streams;
+            interval_ = interval_min;
+            next_trial_ = payloads_ + interval_;
+        }
+        if (payloads_ < next_trial_) [[likely]] {
+            return streams;
+        }
+        interval_ = interval_ < interval_max ? 2 * interval_ : interval_max;
+        next_trial_ = payloads_ + interval_;
+        is_measured_ = true;
+        return !streams;
     }
+
+    /// Whether note() is to be told what the payload cost: two looks at the clock are as dear as a
+    /// kilobyte.
+    bool is_measured() const noexcept { return is_measured_; }
 
     /// What a payload cost, in any unit of time.
     void note(bool streams, std::uint64_t bytes, std::uint64_t time) noexcept
@@ -44,12 +60,20 @@ class StoreChoice {
 
   private:
     static constexpr std::uint32_t first_trials = 8;
-    static constexpr std::uint32_t trial_interval = 64;
+    // Payloads between two trials of the other way: the fewer, the less that is known is old, and
+    // what a trial costs more is then shared by many.
+    static constexpr std::uint32_t interval_min = 64;
+    static constexpr std::uint32_t interval_max = 1024;
+    static constexpr std::uint32_t measured_interval = 8;
     static constexpr std::uint64_t scale = 4096;
     static constexpr std::uint64_t dear = 3;
 
     std::uint64_t cost_[2] = {};  ///< smoothed, for `scale` bytes; 0: unknown
     std::uint32_t payloads_ = 0;
+    std::uint32_t next_trial_ = 0;
+    std::uint32_t interval_ = interval_min;
+    bool streamed_ = false;     ///< what was chosen last, trials apart
+    bool is_measured_ = false;  ///< the next payload
 };
 
 }  // namespace headway::transport::shm

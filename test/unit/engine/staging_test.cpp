@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/layout.hpp"
+#include "engine/staged_pieces.hpp"
 #include "unit/engine/in_process_node.hpp"
 
 namespace headway::engine {
@@ -32,6 +33,12 @@ struct SlotsInMemory {
     }
 };
 
+/// No slot is passed over.
+bool never(const StagingSlot& /*slot*/)
+{
+    return false;
+}
+
 std::vector<std::byte> numbered(std::size_t bytes)
 {
     std::vector<std::byte> made(bytes);
@@ -48,10 +55,10 @@ TEST(Staging, GivesItsSlotsInTurnHoweverSoonTheyAreEmpty)
     const auto piece = numbered(StagingSlot::bytes_max);
     std::vector<StagingSlot*> given;
     for (std::uint32_t i = 0; i < few_slots; ++i) {
-        StagingSlot* const slot = staging.next();
+        StagingSlot* const slot = staging.next(never);
         ASSERT_NE(slot, nullptr);
-        EXPECT_EQ(staging.next(), slot) << "it is not taken before it is filled";
-        staging.fill(slot, piece.data(), piece.size());
+        EXPECT_EQ(staging.next(never), slot) << "it is not taken before it is filled";
+        staging.fill(slot, nullptr, piece.data(), piece.size());
         EXPECT_EQ(std::memcmp(slot->bytes, piece.data(), piece.size()), 0);
         EXPECT_FALSE(slot->release()) << "nobody waits for it";
         for (const StagingSlot* before : given) {
@@ -59,7 +66,7 @@ TEST(Staging, GivesItsSlotsInTurnHoweverSoonTheyAreEmpty)
         }
         given.push_back(slot);
     }
-    EXPECT_EQ(staging.next(), given.front());
+    EXPECT_EQ(staging.next(never), given.front());
 }
 
 TEST(Staging, AFullSlotIsNotGivenAgain)
@@ -67,31 +74,31 @@ TEST(Staging, AFullSlotIsNotGivenAgain)
     const auto memory = std::make_unique<SlotsInMemory>();
     Staging& staging = *memory->staging;
     const auto piece = numbered(100);
-    StagingSlot* const first = staging.next();
+    StagingSlot* const first = staging.next(never);
     for (std::uint32_t i = 0; i < few_slots; ++i) {
-        staging.fill(staging.next(), piece.data(), piece.size());
+        staging.fill(staging.next(never), nullptr, piece.data(), piece.size());
     }
-    EXPECT_EQ(staging.next(), nullptr);
+    EXPECT_EQ(staging.next(never), nullptr);
     EXPECT_FALSE(first->release());
-    EXPECT_EQ(staging.next(), first);
+    EXPECT_EQ(staging.next(never), first);
 }
 
 TEST(Staging, WhoeverEmptiesASlotThatIsAwaitedHearsOfIt)
 {
     const auto memory = std::make_unique<SlotsInMemory>();
     Staging& staging = *memory->staging;
-    StagingSlot* const first = staging.next();
-    EXPECT_EQ(staging.await_next(), first) << "it is empty already";
+    StagingSlot* const first = staging.next(never);
+    EXPECT_EQ(staging.await_next(never), first) << "it is empty already";
     const auto piece = numbered(100);
     for (std::uint32_t i = 0; i < few_slots; ++i) {
-        staging.fill(staging.next(), piece.data(), piece.size());
+        staging.fill(staging.next(never), nullptr, piece.data(), piece.size());
     }
-    EXPECT_EQ(staging.await_next(), nullptr);
-    EXPECT_EQ(staging.await_next(), nullptr) << "it is awaited already";
-    EXPECT_EQ(staging.next(), nullptr);
+    EXPECT_EQ(staging.await_next(never), nullptr);
+    EXPECT_EQ(staging.await_next(never), nullptr) << "it is awaited already";
+    EXPECT_EQ(staging.next(never), nullptr);
     EXPECT_TRUE(first->release());
-    EXPECT_EQ(staging.await_next(), first);
-    staging.fill(first, piece.data(), piece.size());
+    EXPECT_EQ(staging.await_next(never), first);
+    staging.fill(first, nullptr, piece.data(), piece.size());
     EXPECT_FALSE(first->release()) << "that it was awaited is over";
 }
 
@@ -146,13 +153,20 @@ TEST(StagedPieces, CarryAMessageWhoseRanksBothWait)
 
 TEST(StagedPieces, AreNotWaitedForWhereTheSenderIsAwayOrNobodyComesAfter)
 {
+    constexpr int looks_max = 100;
     for (const bool is_away : {true, false}) {
         Matched message;
         if (is_away) {
             message.node.driver(0).rank().waiting_threads.store(0);
             ASSERT_FALSE(message.node.driver(0).rank().ownership.leave());
         }
-        while (copy_next(message.node.driver(1), is_away ? CopyShare::own : CopyShare::any)) {
+        const CopyShare share = is_away ? CopyShare::own : CopyShare::any;
+        // One who is away may be between two calls, so that he is given a moment.
+        int looks = is_away ? 0 : looks_max;
+        while (!copy_next(message.node.driver(1), share)) {
+            ASSERT_LT(++looks, looks_max);
+        }
+        while (copy_next(message.node.driver(1), share)) {
         }
         EXPECT_TRUE(message.is_complete());
         EXPECT_EQ(message.got, message.sent);
@@ -186,6 +200,147 @@ TEST(StagedPieces, WhereAllSlotsAreFullTheSenderCopiesItself)
     EXPECT_EQ(message.got, message.sent);
     EXPECT_GE(message.staged_bytes(), Staging::slots_min * StagingSlot::bytes_max);
     EXPECT_LT(message.staged_bytes(), Matched::message_bytes);
+}
+
+/// A long message between two ranks of two processes that the receiver has not matched.
+class Offered {
+  public:
+    explicit Offered(Distance distance, std::size_t bytes = 300'000)
+        : node(2, {}, distance), sent(numbered(bytes)), got(bytes)
+    {
+        node.node().is_oversubscribed = false;
+        send = offer();
+    }
+
+    Op* offer() { return node.start_send(0, 1, 1, sent.data(), sent.size()); }
+    /// What the sender stages before the match, pieces.
+    int stage()
+    {
+        int pieces = 0;
+        while (copy_next(node.driver(0), CopyShare::own)) {
+            ++pieces;
+            EXPECT_EQ(node.driver(1).progress(), pieces == 1 ? 2 : 1) << "its offer is the first";
+        }
+        return pieces;
+    }
+    std::uint64_t staged_bytes() { return node.driver(1).rank().counters.bytes_piped.load(); }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent;
+    std::vector<std::byte> got;
+    Op* send = nullptr;
+};
+
+/// Sweeps of both ranks until neither finds anything; false: it never ends.
+bool settle(InProcessNode& node);
+
+TEST(EarlyPieces, WaitForTheMatchAndAreTheBeginning)
+{
+    for (const Distance distance : {Distance::reachable, Distance::apart}) {
+        Offered message(distance);
+        const int pieces = message.stage();
+        EXPECT_GT(pieces, 0);
+        EXPECT_LT(pieces * StagingSlot::bytes_max, message.sent.size()) << "no more than that";
+        EXPECT_FALSE(message.send->word.is_complete());
+        Op* receive =
+            message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
+        EXPECT_FALSE(receive->word.is_complete());
+        ASSERT_TRUE(settle(message.node));
+        EXPECT_TRUE(message.send->word.is_complete());
+        EXPECT_TRUE(receive->word.is_complete());
+        EXPECT_EQ(message.got, message.sent);
+        EXPECT_GE(message.staged_bytes(), pieces * (StagingSlot::bytes_max / 2));
+    }
+}
+
+TEST(EarlyPieces, AShortReceiveTakesWhatFits)
+{
+    for (const std::size_t room : {0U, 10'000U, 40'000U, 200'000U}) {
+        Offered message(Distance::reachable);
+        EXPECT_GT(message.stage(), 0);
+        Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), room);
+        ASSERT_TRUE(settle(message.node));
+        EXPECT_TRUE(message.send->word.is_complete());
+        EXPECT_EQ(message.send->error, OpError::none);
+        EXPECT_TRUE(receive->word.is_complete());
+        EXPECT_EQ(receive->error, OpError::truncated);
+        EXPECT_EQ(receive->status_bytes, room);
+        std::vector<std::byte> expected(message.sent.begin(),
+                                        message.sent.begin() + static_cast<std::ptrdiff_t>(room));
+        expected.resize(message.sent.size());
+        EXPECT_EQ(message.got, expected);
+    }
+}
+
+TEST(EarlyPieces, OfMessagesThatNobodyTakesDoNotKeepOthersFromTheSlots)
+{
+    for (const Distance distance : {Distance::reachable, Distance::apart}) {
+        Offered message(distance);
+        const std::uint32_t slots = message.node.node().staging_slots;
+        for (std::uint32_t i = 0; i < 2 * slots; ++i) {
+            (void)message.offer();
+        }
+        for (std::uint32_t i = 0; i < 4 * slots; ++i) {
+            (void)copy_next(message.node.driver(0), CopyShare::own);
+            (void)message.node.driver(1).progress();
+        }
+        EXPECT_LE(message.node.driver(0).rank().early_pieces, slots / 4);
+        // Another message, of another name, needs more slots than there are.
+        const auto other = numbered(2 * slots * StagingSlot::bytes_max);
+        std::vector<std::byte> other_got(other.size());
+        Op* receive = message.node.start_receive(1, 0, 2, other_got.data(), other_got.size());
+        Op* send = message.node.start_send(0, 1, 2, other.data(), other.size());
+        ASSERT_TRUE(settle(message.node));
+        EXPECT_TRUE(send->word.is_complete());
+        EXPECT_TRUE(receive->word.is_complete());
+        EXPECT_EQ(other_got, other);
+        for (std::uint32_t i = 0; i <= 2 * slots; ++i) {
+            receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
+            ASSERT_TRUE(settle(message.node));
+            ASSERT_TRUE(receive->word.is_complete()) << i;
+            ASSERT_EQ(message.got, message.sent);
+        }
+        EXPECT_EQ(message.node.driver(0).rank().early_pieces, 0U);
+        EXPECT_TRUE(message.node.driver(0).rank().offered.is_empty());
+    }
+}
+
+TEST(EarlyPieces, AreTakenOutByAHelperWhereItsReceiverIsAway)
+{
+    Offered message(Distance::reachable);
+    EXPECT_GT(message.stage(), 0);
+    Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
+    RankState& receiver = message.node.driver(1).rank();
+    EXPECT_TRUE(has_unattended_copies(message.node.driver(1)));
+    EXPECT_FALSE(has_pieces_for_own_process(message.node.driver(1)));
+    while (receiver.ownership.leave()) {
+    }
+    message.node.driver(1).worker().leave_behind(receiver);
+    for (int sweep = 0; sweep < 1000; ++sweep) {
+        message.node.sweep(0);
+        (void)message.node.driver(0).worker().help();
+    }
+    EXPECT_TRUE(receive->word.is_complete());
+    EXPECT_TRUE(message.send->word.is_complete());
+    EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(EarlyPieces, ThatAreTheWholeMessageLeaveNothingBehind)
+{
+    Offered message(Distance::reachable, 40'000);
+    std::uint64_t in_use[2] = {};
+    for (std::uint64_t& after : in_use) {
+        EXPECT_GT(message.stage(), 0);
+        Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
+        ASSERT_TRUE(settle(message.node));
+        EXPECT_TRUE(receive->word.is_complete());
+        EXPECT_EQ(message.got, message.sent);
+        message.node.driver(0).destroy_op(message.send);
+        message.node.driver(1).destroy_op(receive);
+        after = message.node.bytes_in_use();
+        message.send = message.offer();
+    }
+    EXPECT_EQ(in_use[0], in_use[1]) << "the job is freed";
 }
 
 /// Sweeps of both ranks until neither finds anything; false: it never ends.
@@ -227,6 +382,7 @@ TEST(StagedOnly, ASenderWithoutRoomIsRungWhenThereIsSome)
     node.driver(1).progress();
     while (node.driver(0).progress() != 0) {
     }
+    EXPECT_FALSE(has_to_stage(node.driver(0))) << "all slots are full";
     sync::OwnershipWord& sender = node.driver(0).rank().ownership;
     (void)sender.answer_bell();
     ASSERT_FALSE(receive->word.is_complete());

@@ -248,6 +248,39 @@ TEST(SpscBytes, PiecesAreContiguousAndTheLargestAlwaysFitsAnEmptyRing)
     }
 }
 
+/// Whether a load of a forward copy looks like a store of it to the 4 KiB before, by the low bits.
+bool meets_itself(const void* place, const void* source, std::uint64_t bytes)
+{
+    const auto behind = (reinterpret_cast<std::uintptr_t>(place) -
+                         reinterpret_cast<std::uintptr_t>(source)) %
+                        4096;
+    return behind != 0 && behind < bytes && behind <= 4096 - SpscBytes::granule_bytes;
+}
+
+TEST(SpscBytes, APieceWithASourceIsPlacedSoThatItsCopyDoesNotMeetItself)
+{
+    struct LargeRing {
+        SpscBytes control;
+        unsigned char bytes[128 * 1024];
+    };
+    Shared<LargeRing> ring;
+    ring->control.open(sizeof ring->bytes);
+    alignas(4096) static unsigned char source[3 * 4096];
+    std::uint64_t before = 0;
+    for (std::uint64_t turn = 0; turn < 20'000; ++turn) {
+        const std::uint64_t size = 256 + turn * 97 % 7937;
+        const unsigned char* const from = source + turn * 61 % 4096;
+        ByteReservation piece{};
+        ASSERT_TRUE(ring->control.reserve(size, &piece, from)) << turn;
+        const auto* const place = static_cast<unsigned char*>(ring->control.place_of(piece.begin));
+        EXPECT_FALSE(meets_itself(place, from, size)) << turn;
+        EXPECT_GE(piece.begin, before);
+        ASSERT_LE(place + size, ring->bytes + sizeof ring->bytes);
+        before = piece.end;
+        ring->control.release(piece.end);
+    }
+}
+
 TEST(SpscBytes, FullIsFull)
 {
     Shared<ByteRing> ring;

@@ -14,7 +14,9 @@ int run(StoreChoice& choice, int payloads, std::uint64_t plain, std::uint64_t st
     int streamed = 0;
     for (int i = 0; i < payloads; ++i) {
         const bool streams = choice.next_streams();
-        choice.note(streams, 4096, streams ? streaming : plain);
+        if (choice.is_measured()) {
+            choice.note(streams, 4096, streams ? streaming : plain);
+        }
         streamed += streams ? 1 : 0;
     }
     return streamed;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/copy_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/type_program.hpp"
+#include "engine/node.hpp"
+#include "engine/worker.hpp"
+#include "platform/process.hpp"
+#include "platform/streaming_copy.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Messages from this length on are written past the caches, which could not hold them. Shorter
+/// ones would be received faster, too, but not read (docs/design/013).
+constexpr std::uint64_t streamed_bytes_min = 8ULL * 1024 * 1024;
+
+/// What the match counts, beside the bytes.
+constexpr std::uint64_t match_units = 1;
+
+/// Whether a process, which copies reached before, is no more.
+bool has_ended(const Node& node, std::uint32_t process)
+{
+    return process != node.own_process && process != transport::Place::everywhere &&
+           !platform::process_exists(node.directory.processes[process].process_id);
+}
+
+/// The message is over: its ops are complete, its reference is gone.
+void finish(Worker& worker, CopyJob* job)
+{
+    // Relaxed: ordered by the exchange on `counted` that made us the last.
+    const auto error = static_cast<OpError>(job->error.load(std::memory_order_relaxed));
+    if (error != OpError::none) {
+        job->receive->error = error;
+        job->send->error = error;
+    }
+    worker.complete(job->receive);
+    worker.complete(job->send);
+    drop_reference(worker, job);
+}
+
+void count(Worker& worker, CopyJob* job, std::uint64_t units)
+{
+    // (1) acq_rel, pairs with itself: the last one to finish has all pieces and passes them on
+    // with the ops' words.
+    const std::uint64_t before = job->counted.fetch_add(units, std::memory_order_acq_rel);
+    if (before + units == job->total_bytes + match_units) {
+        finish(worker, job);
+    }
+}
+
+}  // namespace
+
+bool is_away(const RankState& rank) noexcept
+{
+    // Relaxed: a hint.
+    return rank.waiting_threads.load(std::memory_order_relaxed) == 0;
+}
+
+bool is_inside(const Node& node, const RankState& rank) noexcept
+{
+    return !is_away(rank) ||
+           (node.knobs.progress != config::ProgressChoice::none && rank.ownership.is_owned());
+}
+
+bool crosses(const CopyJob& job) noexcept
+{
+    return job.source.process != job.receiver->process &&
+           job.source.process != transport::Place::everywhere && job.sender != job.receiver;
+}
+
+void drop_reference(Worker& worker, CopyJob* job)
+{
+    // (2) acq_rel, pairs with itself: what all did with the job comes before it is freed.
+    if (job->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        worker.allocator().free(job);
+    }
+}
+
+void count_match(Worker& worker, CopyJob* job)
+{
+    count(worker, job, match_units);
+}
+
+void count_bytes(Worker& worker, CopyJob* job, std::uint64_t bytes, OpError error)
+{
+    if (error != OpError::none) {
+        // Relaxed: published by the exchange below.
+        job->error.store(static_cast<std::uint32_t>(error), std::memory_order_relaxed);
+    }
+    count(worker, job, bytes);
+}
+
+void account(Worker& worker, CopyJob* job, const transport::Place& target,
+             const transport::Place& source, std::uint64_t bytes, transport::CopyOutcome outcome)
+{
+    if (outcome == transport::CopyOutcome::unreachable &&
+        (has_ended(worker.node(), source.process) || has_ended(worker.node(), target.process))) {
+        // A process died, of which its launcher makes a better sentence than we can: the message
+        // never arrives, and the launcher ends the job.
+        return;
+    }
+    RankCounters& counters = job->receive->owner->counters;
+    if (source.process == transport::Place::everywhere && crosses(*job)) {
+        // Relaxed, as below: a statistic.
+        counters.bytes_piped.fetch_add(bytes, std::memory_order_relaxed);
+    } else if (source.process != target.process) {
+        counters.bytes_copied_across.fetch_add(bytes, std::memory_order_relaxed);
+    }
+    count_bytes(worker, job, bytes,
+                outcome == transport::CopyOutcome::done ? OpError::none : OpError::bad_address);
+}
+
+void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target)
+{
+    if (job.source_elements != nullptr) {
+        data::pack(*job.source_elements, from, from + bytes, target);
+    } else {
+        std::memcpy(target, job.source.address + from, bytes);
+    }
+}
+
+void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
+                  const std::byte* source)
+{
+    if (job.target_elements != nullptr) {
+        data::unpack(*job.target_elements, from, from + bytes, source);
+    } else if (job.total_bytes >= streamed_bytes_min) {
+        platform::copy_streaming(job.target.address + from, source, bytes);
+    } else {
+        std::memcpy(job.target.address + from, source, bytes);
+    }
+}
+
+void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes)
+{
+    if (job.source_elements == nullptr) {
+        write_target(job, from, bytes, job.source.address + from);
+        return;
+    }
+    if (job.target_elements == nullptr) {
+        read_source(job, from, bytes, job.target.address + from);
+        return;
+    }
+    // Both ends have gaps: as much at a time as stays in the cache nearest to the core.
+    constexpr std::size_t load_bytes = 16 * 1024;
+    std::byte load[load_bytes];
+    for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
+        const std::uint64_t now = std::min<std::uint64_t>(load_bytes, bytes - done);
+        read_source(job, from + done, now, load);
+        write_target(job, from + done, now, load);
+    }
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all who move bytes of a copy job share: which of its ranks is where, from memory or elements
+// to memory or elements, and the count of what is there, which ends the job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/copy_job.hpp"
+#include "engine/op.hpp"
+
+namespace headway::engine {
+
+class Node;
+
+/// Whether a rank is not in MPI to do its share, by its looks.
+bool is_away(const RankState& rank) noexcept;
+
+/// Whether a rank is in MPI, if only between two steps of a call, by its looks. Without anybody who
+/// could work for it a rank keeps its word while it computes, which says nothing then.
+bool is_inside(const Node& node, const RankState& rank) noexcept;
+
+/// Whether no thread has both ends at hand: the ranks are of two processes, and the bytes are not
+/// in the node heap. (Where they are, the receiver needs nobody. A target in the heap is the
+/// receiver's scratch: to write into what its caches hold costs the sender more than a slot.)
+bool crosses(const CopyJob& job) noexcept;
+
+/// The caller's reference to the job is over.
+void drop_reference(Worker& worker, CopyJob* job);
+
+// What counts may end the message. Then the job is gone unless the caller has a reference, or it
+// hangs in a list of the rank that he works for.
+
+/// Counts the match: a message ends with its last byte, and not before it has a receive.
+void count_match(Worker& worker, CopyJob* job);
+
+/// Counts bytes of the message as dealt with, and completes it with the last of them.
+void count_bytes(Worker& worker, CopyJob* job, std::uint64_t bytes, OpError error);
+
+/// Counts what was copied from `source` to `target`, and how it ended.
+void account(Worker& worker, CopyJob* job, const transport::Place& target,
+             const transport::Place& source, std::uint64_t bytes, transport::CopyOutcome outcome);
+
+/// Bytes of elements, or of a place of this process, to a place of this process, or the reverse.
+void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target);
+void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
+                  const std::byte* source);
+
+/// Between elements of this process, or from or to them.
+void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes);
+
+}  // namespace headway::engine

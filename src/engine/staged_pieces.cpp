@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/staged_pieces.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "data/type_program.hpp"
+#include "engine/copy_bytes.hpp"
+#include "engine/driver.hpp"
+#include "engine/staging.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Of a message that is not matched, so many bytes are staged: until they are, most are.
+constexpr std::uint64_t early_bytes_max = 64 * 1024;
+
+/// Whether a slot holds a piece of a message that may not be matched for long, so that the next one
+/// in turn has to do.
+bool is_held(const StagingSlot& slot)
+{
+    // Relaxed: see CopyJob::is_invited.
+    return !slot.job->is_invited.load(std::memory_order_relaxed);
+}
+
+/// The slot of a piece is empty.
+void release_slot(Worker& worker, const StagedPiece& piece)
+{
+    if (piece.slot->release()) {
+        worker.ring(*piece.job->sender);
+    }
+}
+
+/// Moves a staged piece from its slot to its target.
+void deliver_piece(Driver& driver, const StagedPiece& piece)
+{
+    CopyJob* const job = piece.job;
+    const std::uint64_t fitting = job->fitting(piece.from, piece.bytes);
+    const transport::Place target{job->target.address + piece.from, job->target.process};
+    const transport::Place source{piece.slot->bytes, transport::Place::everywhere};
+    auto outcome = transport::CopyOutcome::done;
+    if (&driver.rank() == job->receiver && driver.is_local()) {
+        if (fitting != 0) {
+            write_target(*job, piece.from, fitting, piece.slot->bytes);
+        }
+    } else if (fitting != 0) {
+        outcome = driver.node().peer_memory.copy(target, source, fitting);
+    }
+    release_slot(driver.worker(), piece);
+    account(driver.worker(), job, target, source, piece.bytes, outcome);
+}
+
+/// A staged piece of which its receiver can never hear.
+void lose_piece(Driver& driver, const StagedPiece& piece)
+{
+    release_slot(driver.worker(), piece);
+    count_bytes(driver.worker(), piece.job, piece.bytes, OpError::no_memory);
+}
+
+/// Of a message of a few pieces smaller ones, so that both copy at the same time; of short runs,
+/// which take longer, smaller ones still. The first node of a program is a run.
+std::uint64_t staged_bytes_of(const CopyJob& job)
+{
+    constexpr std::uint64_t short_run_bytes = 256;
+    const bool has_short_runs =
+        job.source_elements != nullptr &&
+        job.source_elements->program.nodes.front().packed_bytes < short_run_bytes;
+    const std::uint64_t pieces_wanted = has_short_runs ? 16 : 4;
+    return std::clamp<std::uint64_t>(job.total_bytes / pieces_wanted, StagingSlot::bytes_max / 8,
+                                     StagingSlot::bytes_max);
+}
+
+/// The slots of the driver's rank. Null: the node heap is exhausted.
+Staging* staging_of(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (rank.staging == nullptr) {
+        const std::uint32_t slots = driver.node().staging_slots;
+        void* place = driver.allocator().allocate(Staging::bytes_needed(slots));
+        if (place == nullptr) {
+            return nullptr;
+        }
+        rank.staging = new (place) Staging;
+        rank.staging->open(slots);
+    }
+    return rank.staging;
+}
+
+/// Stages the next piece in a slot that is empty and in turn. `is_sure`: who cannot hear of it by a
+/// frame finds its bytes some other way. False: no piece was left.
+bool stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot, bool is_sure)
+{
+    const std::uint64_t wanted = staged_bytes_of(*job);
+    // Relaxed: as in copy_piece().
+    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
+    if (from >= job->total_bytes) {
+        return false;
+    }
+    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
+    if (job->source_elements != nullptr) {
+        staging.take(slot, job);
+        read_source(*job, from, bytes, slot->bytes);
+    } else {
+        staging.fill(slot, job, job->source.address + from, bytes);
+    }
+    const StagedPiece piece{job, slot, from, bytes};
+    if (!driver.post_record(job->receiver->rank, transport::FrameKind::piece, piece)) {
+        if (is_sure) {
+            deliver_piece(driver, piece);
+        } else {
+            lose_piece(driver, piece);
+        }
+    }
+    return true;
+}
+
+/// A message that cannot move for want of memory.
+void give_up(Worker& worker, CopyJob* job)
+{
+    // Relaxed: as in copy_piece().
+    const std::uint64_t from = job->taken.fetch_add(job->total_bytes, std::memory_order_relaxed);
+    if (from < job->total_bytes) {
+        count_bytes(worker, job, job->total_bytes - from, OpError::no_memory);
+    }
+}
+
+/// Stages pieces of messages that go no other way, the oldest first, a few; their number. An owner
+/// who comes back is not kept waiting.
+int stage_some(Driver& driver)
+{
+    constexpr int pieces_a_turn = 2;
+    CopiesOfSender& jobs = driver.rank().invited_to_stage;
+    Staging* const staging = staging_of(driver);
+    int staged = 0;
+    while (!jobs.is_empty()) {
+        CopyJob* const job = jobs.first();
+        if (staging == nullptr) {
+            give_up(driver.worker(), job);
+            ++staged;
+        }
+        if (!job->has_pieces()) {
+            jobs.remove(job);
+            drop_reference(driver.worker(), job);
+            continue;
+        }
+        StagingSlot* const slot =
+            staged < pieces_a_turn ? staging->next(is_held) : nullptr;
+        if (slot == nullptr) {
+            break;
+        }
+        (void)stage_piece(driver, job, *staging, slot, false);
+        ++staged;
+    }
+    return staged;
+}
+
+/// Whether who works for the rank now can take a kept piece out.
+bool can_deliver(Driver& driver, const StagedPiece& piece)
+{
+    return driver.is_local() ||
+           (piece.job->target_elements == nullptr && !piece.job->is_staged_only);
+}
+
+}  // namespace
+
+bool try_stage(Driver& driver, CopyJob* job)
+{
+    Staging* const staging = staging_of(driver);
+    StagingSlot* const slot = staging != nullptr ? staging->next(is_held) : nullptr;
+    if (slot == nullptr) {
+        return false;
+    }
+    (void)stage_piece(driver, job, *staging, slot, true);
+    return true;
+}
+
+bool stage_early(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (rank.early_pieces >= driver.node().staging_slots / 4) {
+        return false;
+    }
+    CopyJob* const job = rank.offered.first();
+    if (job == nullptr || !is_inside(driver.node(), *job->receiver)) {
+        return false;
+    }
+    Staging* const staging = staging_of(driver);
+    StagingSlot* const slot = staging != nullptr ? staging->next(is_held) : nullptr;
+    if (slot == nullptr) {
+        return false;
+    }
+    const bool has_staged = stage_piece(driver, job, *staging, slot, false);
+    if (has_staged) {
+        ++rank.early_pieces;
+        ++job->early_pieces;
+    }
+    // Relaxed: who has matched it meanwhile takes pieces, too.
+    if (!has_staged || !job->has_pieces() ||
+        job->taken.load(std::memory_order_relaxed) >= early_bytes_max) {
+        rank.offered.remove(job);
+        job->is_offered = false;
+    }
+    return has_staged;
+}
+
+int move_staged_only(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    if (!rank.invitations.is_empty()) {
+        take_invitations(driver);
+    }
+    int moved = 0;
+    if (rank.kept_pieces != nullptr &&
+        deliver_kept(driver, driver.node().knobs.copy_at_once) != 0) {
+        ++moved;
+    }
+    return driver.is_local() && !rank.invited_to_stage.is_empty() ? moved + stage_some(driver) : moved;
+}
+
+std::uint64_t deliver_kept(Driver& driver, std::uint64_t bytes_max)
+{
+    std::uint64_t delivered = 0;
+    StagingSlot** link = &driver.rank().kept_pieces;
+    while (*link != nullptr && delivered < bytes_max) {
+        StagingSlot* const slot = *link;
+        if (!can_deliver(driver, slot->kept)) {
+            link = &slot->next_kept;
+            continue;
+        }
+        *link = slot->next_kept;
+        // Copied first: the slot is its sender's once it is empty.
+        const StagedPiece piece = slot->kept;
+        delivered += piece.bytes;
+        deliver_piece(driver, piece);
+    }
+    return delivered;
+}
+
+void keep_early_pieces(Driver& driver, CopyJob* job)
+{
+    StagingSlot* slot = std::exchange(job->early, nullptr);
+    while (slot != nullptr) {
+        StagingSlot* const next = slot->next_kept;
+        slot->next_kept = std::exchange(driver.rank().kept_pieces, slot);
+        slot = next;
+    }
+}
+
+bool keeps_pieces(const RankState& rank, bool for_own_process)
+{
+    for (const StagingSlot* slot = rank.kept_pieces; slot != nullptr; slot = slot->next_kept) {
+        const CopyJob& job = *slot->kept.job;
+        if ((job.target_elements != nullptr || job.is_staged_only) == for_own_process) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool has_to_stage(Driver& driver)
+{
+    const CopiesOfSender& jobs = driver.rank().invited_to_stage;
+    const bool has_pieces = [&] {
+        for (const CopyJob* job = jobs.first(); job != nullptr; job = CopiesOfSender::after(job)) {
+            if (job->has_pieces()) {
+                return true;
+            }
+        }
+        return false;
+    }();
+    // Where there is no memory for slots, the messages end.
+    Staging* const staging = driver.rank().staging;
+    return has_pieces && (staging == nullptr || staging->await_next(is_held) != nullptr);
+}
+
+void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
+{
+    const auto piece = frame.record<StagedPiece>();
+    CopyJob* const job = piece.job;
+    driver.rank().has_new_pieces = true;
+    if (job->is_matched && can_deliver(driver, piece)) {
+        deliver_piece(driver, piece);
+        return;
+    }
+    StagingSlot*& kept = job->is_matched ? driver.rank().kept_pieces : job->early;
+    piece.slot->kept = piece;
+    piece.slot->next_kept = std::exchange(kept, piece.slot);
+}
+
+}  // namespace headway::engine
