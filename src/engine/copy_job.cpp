@@ -112,17 +112,25 @@ void let_go(Worker& worker, List& list, CopyJob* job)
     drop_reference(worker, job);
 }
 
-/// Takes jobs without pieces off the list.
+/// Takes jobs without pieces off the front of the list. Most end in its order; the others wait.
 template <typename List>
-void prune(Worker& worker, List& list)
+void trim(Worker& worker, List& list)
 {
-    for (CopyJob* job = list.first(); job != nullptr;) {
-        CopyJob* const next = List::after(job);
-        if (!job->has_pieces()) {
-            let_go(worker, list, job);
-        }
-        job = next;
+    while (!list.is_empty() && !list.first()->has_pieces()) {
+        let_go(worker, list, list.first());
     }
+}
+
+/// The first job with pieces that holds; null if there is none.
+template <typename List, typename Holds>
+CopyJob* find_in(const List& list, Holds&& holds)
+{
+    for (CopyJob* job = list.first(); job != nullptr; job = List::after(job)) {
+        if (job->has_pieces() && holds(*job)) {
+            return job;
+        }
+    }
+    return nullptr;
 }
 
 /// The job of the rank, as the receiver, that whoever waits in it is to go on with. To look at all
@@ -154,39 +162,27 @@ CopyJob* next_of_receiver(Driver& driver)
     return nullptr;
 }
 
-CopyJob* any_of_receiver(Driver& driver)
-{
-    CopiesOfReceiver& copies = driver.rank().copies;
-    prune(driver.worker(), copies);
-    for (CopyJob* job = copies.first(); job != nullptr; job = CopiesOfReceiver::after(job)) {
-        if (is_ours_to_copy(driver.worker(), *job)) {
-            return job;
-        }
-    }
-    return nullptr;
-}
-
 CopyJob* next_job(Driver& driver, CopyShare share)
 {
     RankState& rank = driver.rank();
+    Worker& worker = driver.worker();
     if (!rank.invitations.is_empty()) {
         take_invitations(driver);
     }
+    const auto is_ours = [&](const CopyJob& job) { return is_ours_to_copy(worker, job); };
     if (!rank.copies.is_empty()) {
+        trim(worker, rank.copies);
         CopyJob* const job =
-            share == CopyShare::any ? any_of_receiver(driver) : next_of_receiver(driver);
+            share == CopyShare::any ? find_in(rank.copies, is_ours) : next_of_receiver(driver);
         if (job != nullptr) {
             return job;
         }
     }
-    prune(driver.worker(), rank.invited);
-    for (CopyJob* job = rank.invited.first(); job != nullptr; job = CopiesOfSender::after(job)) {
-        if ((share != CopyShare::own || is_inside(driver.node(), *job->receiver)) &&
-            is_ours_to_copy(driver.worker(), *job)) {
-            return job;
-        }
-    }
-    return nullptr;
+    trim(worker, rank.invited);
+    return find_in(rank.invited, [&](const CopyJob& job) {
+        return (share != CopyShare::own || is_inside(driver.node(), *job.receiver)) &&
+               is_ours(job);
+    });
 }
 
 /// A new job of a message; null: the node heap is exhausted.
@@ -306,8 +302,11 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
         if (job == nullptr) {
             break;
         }
-        copied += copy_piece(driver.worker(), job,
-                             std::min(large_piece(driver.rank(), *job), bytes_max - copied));
+        const std::uint64_t left = bytes_max - copied;
+        const std::uint64_t staged = is_to_stage(driver, *job) ? try_stage(driver, job, left) : 0;
+        copied += staged != 0 ? staged
+                              : copy_piece(driver.worker(), job,
+                                           std::min(large_piece(driver.rank(), *job), left));
     }
     return copied;
 }
@@ -318,28 +317,20 @@ bool copy_next(Driver& driver, CopyShare share)
     if (job == nullptr) {
         return !driver.rank().offered.is_empty() && driver.is_owner() && stage_early(driver);
     }
-    return (is_to_stage(driver, *job) && try_stage(driver, job)) ||
+    return (is_to_stage(driver, *job) && try_stage(driver, job, UINT64_MAX) != 0) ||
            copy_piece(driver.worker(), job, large_piece(driver.rank(), *job)) != 0;
 }
 
 bool has_pieces_for_own_process(Driver& driver)
 {
     const RankState& rank = driver.rank();
-    if (keeps_pieces(rank, true)) {
+    const auto needs_it = [](const CopyJob& job, const RankState& other) {
+        return job.has_elements() && !job.is_staged_only && is_away(other);
+    };
+    if (keeps_pieces(rank, true) ||
+        find_in(rank.copies, [&](const CopyJob& job) { return needs_it(job, *job.sender); }) ||
+        find_in(rank.invited, [&](const CopyJob& job) { return needs_it(job, *job.receiver); })) {
         return true;
-    }
-    for (const CopyJob* job = rank.copies.first(); job != nullptr;
-         job = CopiesOfReceiver::after(job)) {
-        if (job->has_elements() && !job->is_staged_only && job->has_pieces() &&
-            is_away(*job->sender)) {
-            return true;
-        }
-    }
-    for (const CopyJob* job = rank.invited.first(); job != nullptr;
-         job = CopiesOfSender::after(job)) {
-        if (job->has_pieces() && job->has_elements() && is_away(*job->receiver)) {
-            return true;
-        }
     }
     return has_to_stage(driver);
 }
@@ -368,26 +359,14 @@ bool has_unattended_copies(Driver& driver)
     if (!rank.invitations.is_empty()) {
         take_invitations(driver);
     }
-    prune(driver.worker(), rank.copies);
-    prune(driver.worker(), rank.invited);
-    prune(driver.worker(), rank.invited_to_stage);
-    if (keeps_pieces(rank, false)) {
-        return true;
-    }
-    for (const CopyJob* job = rank.copies.first(); job != nullptr;
-         job = CopiesOfReceiver::after(job)) {
-        // A sender that stops waiting leaves behind what it was invited to.
-        if (!job->is_staged_only && is_away(*job->sender)) {
-            return true;
-        }
-    }
-    for (const CopyJob* job = rank.invited.first(); job != nullptr;
-         job = CopiesOfSender::after(job)) {
-        if (is_away(*job->receiver)) {
-            return true;
-        }
-    }
-    return false;
+    trim(driver.worker(), rank.copies);
+    trim(driver.worker(), rank.invited);
+    trim(driver.worker(), rank.invited_to_stage);
+    // A sender that stops waiting leaves behind what it was invited to.
+    return keeps_pieces(rank, false) ||
+           find_in(rank.copies,
+                   [](const CopyJob& job) { return !job.is_staged_only && is_away(*job.sender); }) ||
+           find_in(rank.invited, [](const CopyJob& job) { return is_away(*job.receiver); });
 }
 
 }  // namespace headway::engine

@@ -59,14 +59,20 @@ void lose_piece(Driver& driver, const StagedPiece& piece)
     count_bytes(driver.worker(), piece.job, piece.bytes, OpError::no_memory);
 }
 
-/// Of a message of a few pieces smaller ones, so that both copy at the same time; of short runs,
-/// which take longer, smaller ones still. The first node of a program is a run.
-std::uint64_t staged_bytes_of(const CopyJob& job)
+/// Of a message of a few pieces smaller ones, so that both copy at the same time, unless others
+/// follow it; of short runs, which take longer, smaller ones still. The first node of a program is a
+/// run.
+std::uint64_t staged_bytes_of(const RankState& rank, const CopyJob& job)
 {
+    constexpr std::uint32_t few = 2;
     constexpr std::uint64_t short_run_bytes = 256;
     const bool has_short_runs =
         job.source_elements != nullptr &&
         job.source_elements->program.nodes.front().packed_bytes < short_run_bytes;
+    if (!has_short_runs &&
+        rank.invited.size() + rank.invited_to_stage.size() + rank.offered.size() > few) {
+        return StagingSlot::bytes_max;
+    }
     const std::uint64_t pieces_wanted = has_short_runs ? 16 : 4;
     return std::clamp<std::uint64_t>(job.total_bytes / pieces_wanted, StagingSlot::bytes_max / 8,
                                      StagingSlot::bytes_max);
@@ -88,15 +94,16 @@ Staging* staging_of(Driver& driver)
     return rank.staging;
 }
 
-/// Stages the next piece in a slot that is empty and in turn. `is_sure`: who cannot hear of it by a
-/// frame finds its bytes some other way. False: no piece was left.
-bool stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot, bool is_sure)
+/// Stages the next piece in a slot that is empty and in turn; its bytes, 0 if none was left.
+/// `is_sure`: who cannot hear of it by a frame finds its bytes some other way.
+std::uint64_t stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot,
+                          std::uint64_t bytes_max, bool is_sure)
 {
-    const std::uint64_t wanted = staged_bytes_of(*job);
+    const std::uint64_t wanted = std::min(staged_bytes_of(driver.rank(), *job), bytes_max);
     // Relaxed: as in copy_piece().
     const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     if (from >= job->total_bytes) {
-        return false;
+        return 0;
     }
     const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
     if (job->source_elements != nullptr) {
@@ -113,7 +120,7 @@ bool stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* sl
             lose_piece(driver, piece);
         }
     }
-    return true;
+    return bytes;
 }
 
 /// A message that cannot move for want of memory.
@@ -150,7 +157,7 @@ int stage_some(Driver& driver)
         if (slot == nullptr) {
             break;
         }
-        (void)stage_piece(driver, job, *staging, slot, false);
+        (void)stage_piece(driver, job, *staging, slot, UINT64_MAX, false);
         ++staged;
     }
     return staged;
@@ -165,15 +172,11 @@ bool can_deliver(Driver& driver, const StagedPiece& piece)
 
 }  // namespace
 
-bool try_stage(Driver& driver, CopyJob* job)
+std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
 {
     Staging* const staging = staging_of(driver);
     StagingSlot* const slot = staging != nullptr ? staging->next(is_held) : nullptr;
-    if (slot == nullptr) {
-        return false;
-    }
-    (void)stage_piece(driver, job, *staging, slot, true);
-    return true;
+    return slot != nullptr ? stage_piece(driver, job, *staging, slot, bytes_max, true) : 0;
 }
 
 bool stage_early(Driver& driver)
@@ -191,7 +194,7 @@ bool stage_early(Driver& driver)
     if (slot == nullptr) {
         return false;
     }
-    const bool has_staged = stage_piece(driver, job, *staging, slot, false);
+    const bool has_staged = stage_piece(driver, job, *staging, slot, UINT64_MAX, false) != 0;
     if (has_staged) {
         ++rank.early_pieces;
         ++job->early_pieces;
@@ -262,17 +265,13 @@ bool keeps_pieces(const RankState& rank, bool for_own_process)
 bool has_to_stage(Driver& driver)
 {
     const CopiesOfSender& jobs = driver.rank().invited_to_stage;
-    const bool has_pieces = [&] {
-        for (const CopyJob* job = jobs.first(); job != nullptr; job = CopiesOfSender::after(job)) {
-            if (job->has_pieces()) {
-                return true;
-            }
-        }
-        return false;
-    }();
+    const CopyJob* job = jobs.first();
+    while (job != nullptr && !job->has_pieces()) {
+        job = CopiesOfSender::after(job);
+    }
     // Where there is no memory for slots, the messages end.
     Staging* const staging = driver.rank().staging;
-    return has_pieces && (staging == nullptr || staging->await_next(is_held) != nullptr);
+    return job != nullptr && (staging == nullptr || staging->await_next(is_held) != nullptr);
 }
 
 void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)

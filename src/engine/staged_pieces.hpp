@@ -13,9 +13,10 @@
 
 namespace headway::engine {
 
-/// Stages the next piece of a job of the driver's rank. False: there is no slot for it, or the
-/// rank's slots cannot be made. Requires: the message is matched, and crosses().
-bool try_stage(Driver& driver, CopyJob* job);
+/// Stages the next piece of a job of the driver's rank, of `bytes_max` at most; its bytes. 0: there
+/// is no piece, or no slot for it, or the rank's slots cannot be made. Requires: the message is
+/// matched, and crosses().
+std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max);
 
 /// Stages the next piece of the oldest message that the driver's rank has offered to a receiver in
 /// MPI, if few such pieces wait to be matched. Requires: a thread of the rank.

@@ -34,7 +34,7 @@ class StoreChoice {
         if (payloads_ < next_trial_) [[likely]] {
             return streams;
         }
-        interval_ = interval_ < interval_max ? 2 * interval_ : interval_max;
+        interval_ = interval_ < interval_max ? 2 * interval_ + 1 : interval_max;
         next_trial_ = payloads_ + interval_;
         is_measured_ = true;
         return !streams;
@@ -60,11 +60,12 @@ class StoreChoice {
 
   private:
     static constexpr std::uint32_t first_trials = 8;
-    // Payloads between two trials of the other way: the fewer, the less that is known is old, and
-    // what a trial costs more is then shared by many.
-    static constexpr std::uint32_t interval_min = 64;
-    static constexpr std::uint32_t interval_max = 1024;
-    static constexpr std::uint32_t measured_interval = 8;
+    // Payloads between two trials of the other way: the fewer, the newer is what is known, and the
+    // more a trial costs each. They and what is measured have no factor in common with a ring of
+    // slots: a slot that was streamed into is a dear one when its turn comes again.
+    static constexpr std::uint32_t interval_min = 63;
+    static constexpr std::uint32_t interval_max = 1023;
+    static constexpr std::uint32_t measured_interval = 7;
     static constexpr std::uint64_t scale = 4096;
     static constexpr std::uint64_t dear = 3;
 
