@@ -57,6 +57,7 @@ enum class OpError : std::uint8_t {
     bad_address,    ///< a buffer is not mapped where the caller said
     no_memory,      ///< the node heap is exhausted
     user_function,  ///< a user-defined reduction could not run
+    types_differ,   ///< sender and receiver name other types (HEADWAY_CHECK=messages)
 };
 
 /// Whether the bytes of an op's message lie in elements with gaps.
@@ -98,7 +99,9 @@ struct alignas(platform::cache_line_bytes) Op {
 
     RankState* owner = nullptr;
 
-    std::uint64_t order = 0;  ///< place among the posted receives of its context
+    /// Of a receive: its place among the posted ones of its context; once its message has turned
+    /// out to be too long, the message's bytes.
+    std::uint64_t order = 0;
 
     // The result of a receive. Written before the word completes, read after.
     std::int32_t status_source = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/layout.hpp"
+#include "data/signature_digest.hpp"
 
 namespace headway::data {
 namespace {
@@ -288,6 +289,48 @@ void check_signature(const Made& made)
     }
 }
 
+std::uint32_t class_of(BasicType basic)
+{
+    return basic.id;
+}
+
+/// The first elements of the model over and over, one part each.
+Signature::Pointer written_out(const Model& model, std::uint64_t elements)
+{
+    std::vector<Signature::Part> parts;
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        parts.push_back({1, model.map[i % model.map.size()].type, nullptr});
+    }
+    return Signature::make(std::move(parts));
+}
+
+void check_digest(const Made& made, Maker& maker)
+{
+    if (made.model.map.empty()) {
+        return;
+    }
+    const auto all = static_cast<std::int64_t>(made.model.map.size());
+    const auto elements =
+        static_cast<std::uint64_t>(maker.draw(0, std::min<std::int64_t>(3 * all, 200)));
+    const SignatureDigest found = digest_of(*made.layout->signature, elements, class_of);
+    const Signature::Pointer flat = written_out(made.model, elements);
+    EXPECT_EQ(found, digest_of(*flat, elements, class_of));
+    EXPECT_EQ(found.elements, elements);
+    if (elements == 0) {
+        return;
+    }
+    Model other = made.model;
+    other.map.resize(elements);
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        other.map[i] = made.model.map[i % made.model.map.size()];
+    }
+    Entry& changed =
+        other.map[static_cast<std::size_t>(maker.draw(0, static_cast<std::int64_t>(elements) - 1))];
+    changed.type.id = static_cast<std::uint16_t>(changed.type.id + maker.draw(1, 3));
+    const Signature::Pointer different = written_out(other, elements);
+    EXPECT_NE(found, digest_of(*different, elements, class_of));
+}
+
 void check_copies(const Made& made, Maker& maker)
 {
     const auto count = static_cast<std::uint64_t>(maker.draw(0, 3));
@@ -332,11 +375,23 @@ TEST(Layout, AgreesWithTheTypeMap)
         ASSERT_NE(made.layout, nullptr);
         check_bounds(made);
         check_signature(made);
+        check_digest(made, maker);
         check_copies(made, maker);
         if (HasFailure()) {
             return;
         }
     }
+}
+
+TEST(SignatureDigest, OfManyElementsTakesFewSteps)
+{
+    const Signature::Pointer pair = Signature::make({{1, {1, 4}, nullptr}, {2, {2, 8}, nullptr}});
+    const Signature::Pointer many = Signature::make({{std::uint64_t{1} << 40, {}, pair}});
+    const Signature::Pointer turned = Signature::make({{1, {2, 8}, nullptr}, {2, {1, 4}, nullptr}});
+    const std::uint64_t elements = 3 * (std::uint64_t{1} << 40);
+    EXPECT_EQ(digest_of(*many, elements, class_of), digest_of(*pair, elements, class_of));
+    EXPECT_NE(digest_of(*many, elements, class_of), digest_of(*turned, elements, class_of));
+    EXPECT_NE(digest_of(*many, elements, class_of), digest_of(*many, elements - 1, class_of));
 }
 
 }  // namespace
