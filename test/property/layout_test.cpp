@@ -113,6 +113,29 @@ class Maker {
         return std::uniform_int_distribution<std::int64_t>(low, high)(dice_);
     }
 
+    /// A struct of few members without overlaps, in any order.
+    Made make_record()
+    {
+        std::vector<Made> leaves;
+        std::vector<LayoutBlock> blocks;
+        std::vector<const Model*> models;
+        for (std::int64_t i = draw(2, 5); i > 0; --i) {
+            leaves.push_back(make_leaf());
+        }
+        std::int64_t next = 0;
+        for (const Made& leaf : leaves) {
+            const std::int64_t length = draw(1, 4);
+            blocks.push_back({leaf.layout.get(), next, static_cast<std::uint64_t>(length)});
+            models.push_back(&leaf.model);
+            next += length * leaf.model.extent() + draw(0, 3);
+        }
+        if (draw(0, 1) == 0) {
+            std::reverse(blocks.begin(), blocks.end());
+            std::reverse(models.begin(), models.end());
+        }
+        return make_of(blocks, models);
+    }
+
     Made make(int depth)
     {
         if (depth == 0) {
@@ -331,9 +354,8 @@ void check_digest(const Made& made, Maker& maker)
     EXPECT_NE(found, digest_of(*different, elements, class_of));
 }
 
-void check_copies(const Made& made, Maker& maker)
+void check_copies(const Made& made, Maker& maker, std::uint64_t count)
 {
-    const auto count = static_cast<std::uint64_t>(maker.draw(0, 3));
     const std::vector<std::int64_t> places = places_of(made.model, count);
     Arena memory(made.model, count, 1);
     const TypedElements elements{made.layout->program.view(), made.layout->extent,
@@ -376,7 +398,21 @@ TEST(Layout, AgreesWithTheTypeMap)
         check_bounds(made);
         check_signature(made);
         check_digest(made, maker);
-        check_copies(made, maker);
+        check_copies(made, maker, static_cast<std::uint64_t>(maker.draw(0, 3)));
+        if (HasFailure()) {
+            return;
+        }
+    }
+}
+
+TEST(Layout, ManyRecordsAreCopiedAsOne)
+{
+    for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+        SCOPED_TRACE(seed);
+        Maker maker(seed);
+        const Made made = maker.make_record();
+        ASSERT_NE(made.layout, nullptr);
+        check_copies(made, maker, static_cast<std::uint64_t>(maker.draw(1, 40)));
         if (HasFailure()) {
             return;
         }
