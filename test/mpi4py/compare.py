@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long mpi4py's tests take with Headway and with MPICH, and how much of the processors.
 
-    ./dev test mpi4py --compare [--ranks 4] [--only REGEX] [--rival mpich]
+    ./dev test mpi4py --compare [--ranks 4] [--only REGEX] [--rival mpich | --rival none]
 
 Runs the modules of must_pass.txt one after the other, each with both libraries in turn, at the same
 number of ranks and unbound; then each with one rank of Headway. Prints the time of all of them over
@@ -90,10 +90,12 @@ def verdict(value: float, wanted: float) -> str:
 def report(ranks: int, rival: str, ours: Cost, theirs: Cost, single: Cost) -> Iterable[str]:
     yield (f"{ranks} ranks, headway: {ours.wall_s:.1f} s, {ours.processor_s:.1f} s of processors, "
            f"{ours.passed} passed")
-    yield (f"{ranks} ranks, {rival}: {theirs.wall_s:.1f} s, {theirs.processor_s:.1f} s of "
-           f"processors, {theirs.passed} passed")
+    if theirs.wall_s:
+        yield (f"{ranks} ranks, {rival}: {theirs.wall_s:.1f} s, {theirs.processor_s:.1f} s of "
+               f"processors, {theirs.passed} passed")
     yield f"1 rank, headway: {single.wall_s:.1f} s, {single.processor_s:.1f} s of processors"
-    yield f"time over {rival}'s: {verdict(ours.wall_s / theirs.wall_s, WANTED_TIME)}"
+    if theirs.wall_s:
+        yield f"time over {rival}'s: {verdict(ours.wall_s / theirs.wall_s, WANTED_TIME)}"
     share = ours.processor_s / (ranks * single.processor_s)
     yield f"processor time over {ranks} single-rank runs: {verdict(share, WANTED_PROCESSOR)}"
 
@@ -113,17 +115,20 @@ def main(arguments: list[str]) -> int:
     modules = sorted({name.partition(".")[0] for name in names
                       if re.search(options.only, name.partition(".")[0])})
     installed = suite.prepare(options.stage)
-    prefix = rivals.folder_of(options.rival)
     ours = Library("Headway", options.stage / "bin" / "mpiexec", options.stage / "lib")
-    theirs = Library(options.rival.upper(), prefix / "bin" / "mpiexec", prefix / "lib")
+    theirs = None
+    if options.rival != "none":
+        prefix = rivals.folder_of(options.rival)
+        theirs = Library(options.rival.upper(), prefix / "bin" / "mpiexec", prefix / "lib")
     many, other, single = Cost(), Cost(), Cost()
     for module in modules:
         costs = [run(ours, installed, options.ranks, module),
-                 run(theirs, installed, options.ranks, module),
+                 run(theirs, installed, options.ranks, module) if theirs else Cost(),
                  run(ours, installed, 1, module)]
         for total, cost in zip((many, other, single), costs, strict=True):
             total.add(cost)
-        say(f"  {module:<24} " + ", ".join(f"{cost.wall_s:.1f} s" for cost in costs))
+        say(f"  {module:<24} " + ", ".join(
+            f"{cost.wall_s:.1f} s ({cost.processor_s:.1f} s)" for cost in costs))
     for line in report(options.ranks, options.rival, many, other, single):
         say(line)
     return 0
