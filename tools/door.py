@@ -21,7 +21,8 @@ USAGE = """\
 ./dev test [NAME ...]            build and run the quick tests, or those whose name contains NAME
 ./dev test --oracle mpich [NAME ...]
                                  the MPI tests on another library: a rival or a folder
-./dev test mpi4py [--ranks 1,2]  the test suite of mpi4py, at 1, 2 and 3 ranks
+./dev test mpi4py [--ranks 1,2]  the test suite of mpi4py, at 1, 2 and 3 ranks; --all: 1 to 8;
+                                 --compare: its time beside MPICH's, its use of the processors
 ./dev test long [--budget 35m]   the long jobs, as many as the budget allows
 ./dev check [fast]               the rules of STYLE.md, checked by programs
 ./dev bench NAME [OPTION ...]    run a benchmark; -h lists them

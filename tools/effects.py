@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions no test program calls: `python3 -m tools.effects [--write]`.
+"""Which functions no test program calls: `python3 -m tools.effects [--write | --list]`.
 
 test/mpi/without_test.txt is the floor: the functions, `_c` twins included, that are built and that
 no program of test/mpi calls by name. --write takes away names that are called by now; it never adds
-one, so that the list only shrinks.
+one, so that the list only shrinks. --list prints every function of the standard with the programs
+that call it, or that it is not built.
 """
 
 import re
@@ -27,17 +28,39 @@ PASTED = re.compile(r"\bEACH_FORM\(\w+, (\w+), (\w+)")
 CONVERTED = re.compile(r"\bBOTH_WAYS\(\w+, (\w+),")
 
 
+def names_in(text: str) -> set[str]:
+    """Names without `MPI_` that appear in a program."""
+    names = set(CALL.findall(text))
+    for name, lower in PASTED.findall(text):
+        names |= {f"{name}_c", f"I{lower}_c", f"{name}_init_c"}
+    for name in CONVERTED.findall(text):
+        names |= {f"{name}_toint", f"{name}_fromint"}
+    return names
+
+
+def programs_of(folder: Path) -> dict[str, set[str]]:
+    return {path.relative_to(folder).as_posix(): names_in(path.read_text())
+            for path in [*folder.rglob("*.c"), *folder.rglob("*.h"), *folder.rglob("*.cpp")]}
+
+
 def called_names(folder: Path) -> set[str]:
     """Names without `MPI_` that appear in programs."""
-    names: set[str] = set()
-    for path in [*folder.rglob("*.c"), *folder.rglob("*.h"), *folder.rglob("*.cpp")]:
-        text = path.read_text()
-        names |= set(CALL.findall(text))
-        for name, lower in PASTED.findall(text):
-            names |= {f"{name}_c", f"I{lower}_c", f"{name}_init_c"}
-        for name in CONVERTED.findall(text):
-            names |= {f"{name}_toint", f"{name}_fromint"}
-    return names
+    return set().union(*programs_of(folder).values())
+
+
+def print_list() -> None:
+    programs = programs_of(PROGRAMS)
+    built = called = 0
+    functions = mpi_spec.load().functions
+    names = [(function, function.c_name(large, "")) for function in functions
+             for large in function.variants()]
+    for function, name in names:
+        users = sorted(program for program, found in programs.items() if name in found)
+        built += function.built
+        called += function.built and bool(users)
+        state = " ".join(users) or "no program" if function.built else "not built"
+        say(f"MPI_{name:<36} {function.chapter:<16} {state}")
+    say(f"effects: {len(names)} functions, {built} built, {called} of them called by a test")
 
 
 def built_names() -> list[str]:
@@ -56,6 +79,9 @@ def without_test() -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Prints what has changed; 1 where a function is untested that is not in the list."""
+    if "--list" in arguments:
+        print_list()
+        return 0
     missing = without_test()
     floor = read_floor() if FLOOR.exists() else missing
     if "--write" in arguments:

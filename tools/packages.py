@@ -25,6 +25,7 @@ DEBIAN = {
     "debuggers": ["gdb", "valgrind"],
     "autotools": ["autoconf", "automake", "make"],
     "programs": ["libblas-dev", "make", "perl"],
+    "fft": ["libfftw3-dev"],
     "hosts": ["iproute2"],
     "browser": ["chromium", "chromium-driver"],
 }

@@ -2,7 +2,8 @@
 """./dev test [NAME ...] [--preset PRESET | --oracle PREFIX], ./dev test mpi4py [OPTION ...] and
 ./dev test long [--budget 35m].
 
-`mpi4py` runs the suite of mpi4py at 1, 2 and 3 ranks (options: test/mpi4py/suite.py).
+`mpi4py` runs the suite of mpi4py at 1, 2 and 3 ranks (options: test/mpi4py/suite.py), with --all
+at 1 to 8; with --compare it says what it costs beside MPICH (test/mpi4py/compare.py).
 With --oracle the MPI tests run on another library, for what they ask must be the standard's:
 PREFIX is its folder or the name of a rival (mpich).
 """
@@ -99,8 +100,11 @@ def _take_option(name: str, arguments: list[str]) -> tuple[str, list[str]]:
 def _mpi4py(arguments: list[str]) -> int:
     """The test suite of a client nobody here wrote; later options win."""
     build.build()
+    command = ["suite.py", "--ranks", "1,2,3", *arguments]
+    if "--compare" in arguments:
+        command = ["compare.py", *(word for word in arguments if word != "--compare")]
     return subprocess.run(
-        [sys.executable, tree.ROOT / "test/mpi4py/suite.py", "--ranks", "1,2,3", *arguments],
+        [sys.executable, tree.ROOT / "test/mpi4py" / command[0], *command[1:]],
         cwd=tree.ROOT, env={**os.environ, "PYTHONPATH": str(tree.ROOT)}, check=False).returncode
 
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "abi/call_order.hpp"
 
+#include <array>
+#include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "abi/type_check.hpp"
 
 namespace headway::abi {
 namespace {
@@ -23,14 +28,46 @@ std::uint64_t hash_of(const std::vector<engine::BlockRange>& blocks)
     return hash;
 }
 
+bool has_user_operator(const CollectiveCall& collective)
+{
+    return collective.keep != nullptr && collective.keep->user != nullptr;
+}
+
 std::uint64_t operation_of(const CollectiveCall& collective)
 {
     // Each rank has an address of its own for a user's operator.
     constexpr std::uint64_t user_operator = 1U << 16;
-    const bool is_users = collective.keep != nullptr && collective.keep->user != nullptr;
-    return is_users ? user_operator
-                    : static_cast<std::uint64_t>(collective.reduction.op) << 8 |
-                          static_cast<std::uint64_t>(collective.reduction.kind);
+    return has_user_operator(collective) ? user_operator
+                                         : static_cast<std::uint64_t>(collective.reduction.op);
+}
+
+bool is_reduction(Collective kind)
+{
+    return kind == Collective::reduce || kind == Collective::allreduce ||
+           kind == Collective::scan || kind == Collective::exscan ||
+           kind == Collective::reduce_scatter;
+}
+
+/// What all members must say alike of the elements.
+object::ElementNote elements_of(const CollectiveCall& collective)
+{
+    static constexpr std::array<const char*, static_cast<std::size_t>(data::ReduceOperator::count)>
+        operators{"MPI_MAX",  "MPI_MIN",  "MPI_SUM", "MPI_PROD", "MPI_LAND",   "MPI_LOR",
+                  "MPI_LXOR", "MPI_BAND", "MPI_BOR", "MPI_BXOR", "MPI_MAXLOC", "MPI_MINLOC"};
+    if (collective.type == nullptr) {
+        return {};
+    }
+    object::ElementNote note = note_of(*collective.type->layout, collective.type_count);
+    if (is_reduction(collective.collective)) {
+        const std::size_t used = std::strlen(note.text);
+        std::snprintf(note.text + used, sizeof note.text - used, ", %s",
+                      has_user_operator(collective)
+                          ? "an operator of the program"
+                          : operators[static_cast<std::size_t>(collective.reduction.op)]);
+        // Each member computes with them.
+        note.is_untyped = false;
+    }
+    return note;
 }
 
 bool has_root(Collective kind)
@@ -77,6 +114,7 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
         return own;
     }
     own.operation = operation_of(collective);
+    own.elements = elements_of(collective);
     if (kind == Collective::reduce_scatter && !collective.send_blocks.empty()) {
         own.operation ^= hash_of(collective.send_blocks);
         return own;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "abi/call_order.hpp"
+#include "abi/transfer.hpp"
 #include "abi_calls.hpp"
 #include "object/packed.hpp"
 #include "object/request.hpp"
@@ -40,6 +41,8 @@ bool set_uniform(Call& call, CollectiveCall& collective, const UniformSide& side
 {
     const object::Datatype& type = type_of(call, side.datatype);
     collective.element_bytes = 1;
+    collective.type = &type;
+    collective.type_count = static_cast<std::uint64_t>(side.count);
     if (!size_of(call, side.count, type, &collective.count)) {
         return false;
     }
@@ -201,8 +204,7 @@ int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
     if (started.completion == nullptr) {
         return fail_for_memory(call);
     }
-    engine::wait_for(rank.driver(), started.completion);
-    return object::end_op(rank, started.completion, MPI_STATUS_IGNORE);
+    return complete(call, started.completion, MPI_STATUS_IGNORE);
 }
 
 }  // namespace

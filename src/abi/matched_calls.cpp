@@ -70,7 +70,7 @@ int begin_matched(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype,
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    set_target(rank, op, in);
+    set_target(rank, *taken->communicator, op, in);
     taken->communicator->add_reference();
     *matched = {op, taken->communicator};
     protocol::start_matched_receive(rank.driver(), op, taken->found);

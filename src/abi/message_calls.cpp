@@ -48,7 +48,7 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
 bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer,
                      MPI_Status* status)
 {
-    if (transfer.is_packed) [[unlikely]] {
+    if (transfer.is_special) [[unlikely]] {
         return false;
     }
     engine::QuickReceive receive{

@@ -20,6 +20,8 @@ int set_reduction(Call& call, CollectiveCall& collective, MPI_Datatype datatype,
 {
     const object::Datatype* type = object::find_datatype(call.rank(), datatype);
     collective.element_bytes = type->size_bytes;
+    collective.type = type;
+    collective.type_count = 1;
     auto* user = call.rank().handles->find<object::UserOperator>(op);
     if (user != nullptr) {
         collective.is_commutative = user->is_commutative;
@@ -61,7 +63,9 @@ int begin(Call& call, CollectiveCall& collective, const Combination& combination
         return MPI_ERR_COUNT;
     }
     collective.count = static_cast<std::uint64_t>(combination.count);
-    return set_reduction(call, collective, combination.datatype, combination.op);
+    const int error = set_reduction(call, collective, combination.datatype, combination.op);
+    collective.type_count = collective.count;
+    return error;
 }
 
 int reduce(Call& call, const void* sendbuf, void* recvbuf, const Combination& combination, int root,

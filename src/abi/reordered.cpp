@@ -14,13 +14,27 @@ namespace {
 using object::Communicator;
 using object::Site;
 
+/// What every rank knows of the place of another one.
+Site known_site(const object::Process& process, int world_rank)
+{
+    const auto group = static_cast<int>(process.knobs().reorder_group);
+    return {group > 0 ? world_rank / group
+                      : static_cast<int>(process.node_of(static_cast<std::uint32_t>(world_rank))),
+            0};
+}
+
 Site own_site(object::Rank& rank)
 {
-    const object::Process& process = rank.process();
-    if (const auto group = static_cast<int>(process.knobs().reorder_group); group > 0) {
-        return {rank.world_rank / group, 0};
+    Site site = known_site(rank.process(), rank.world_rank);
+    if (rank.process().knobs().reorder_group == 0) {
+        site.cache = platform::last_cache_number();
     }
-    return {process.placement().node, platform::last_cache_number()};
+    return site;
+}
+
+bool are_one(std::span<const Site> sites)
+{
+    return std::ranges::adjacent_find(sites, std::ranges::not_equal_to()) == sites.end();
 }
 
 std::string weights_of(const object::Crossing& crossing)
@@ -73,7 +87,7 @@ std::optional<std::vector<Site>> find_sites(Call& call, Communicator& comm, int 
         return std::nullopt;
     }
     sites.resize(static_cast<std::size_t>(places));
-    if (std::ranges::adjacent_find(sites, std::ranges::not_equal_to()) == sites.end()) {
+    if (are_one(sites)) {
         sites.clear();
     }
     return sites;
@@ -96,6 +110,31 @@ std::vector<int> find_places(Call& call, const Communicator& comm,
         report(call, comm, reordering);
     }
     return std::move(reordering.member_at);
+}
+
+std::vector<int> find_places(Call& call, const Communicator& comm, const object::Topology& topology,
+                             std::span<const Site> sites)
+{
+    const auto* const grid = std::get_if<object::Cartesian>(&topology);
+    return find_places(call, comm, object::edges_of(topology), sites,
+                       grid != nullptr ? grid->dims : std::vector<int>());
+}
+
+int map_rank(Call& call, const Communicator& comm, const object::Topology& topology, int places)
+{
+    if (comm.rank() >= places) {
+        return MPI_UNDEFINED;
+    }
+    std::vector<Site> sites;
+    for (const int member : comm.members()) {
+        sites.push_back(known_site(rank_of(call).process(), member));
+    }
+    sites.resize(static_cast<std::size_t>(places));
+    if (are_one(sites)) {
+        return comm.rank();
+    }
+    const std::vector<int> member_at = find_places(call, comm, topology, sites);
+    return static_cast<int>(std::ranges::find(member_at, comm.rank()) - member_at.begin());
 }
 
 }  // namespace headway::abi

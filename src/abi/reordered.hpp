@@ -10,6 +10,7 @@
 
 #include "abi/message_calls.hpp"
 #include "object/reordering.hpp"
+#include "object/topology.hpp"
 
 namespace headway::abi {
 
@@ -23,5 +24,15 @@ std::optional<std::vector<object::Site>> find_sites(Call& call, object::Communic
 std::vector<int> find_places(Call& call, const object::Communicator& comm,
                              std::span<const object::PlaceEdge> edges,
                              std::span<const object::Site> sites, std::span<const int> dims = {});
+
+/// Orders the first ranks of the communicator for a topology that has a place for each of them,
+/// where `sites` are not all the same. The rank that takes each place.
+std::vector<int> find_places(Call& call, const object::Communicator& comm,
+                             const object::Topology& topology, std::span<const object::Site> sites);
+
+/// The place of the calling rank, by what every rank knows of the others without a message: their
+/// nodes, or the groups of HEADWAY_REORDER_GROUP. MPI_UNDEFINED: it has none. Local.
+int map_rank(Call& call, const object::Communicator& comm, const object::Topology& topology,
+             int places);
 
 }  // namespace headway::abi

@@ -6,6 +6,7 @@
 
 #include "abi/message_calls.hpp"
 #include "abi/sync_calls.hpp"
+#include "abi/transfer.hpp"
 #include "abi_calls.hpp"
 #include "object/generalized.hpp"
 #include "object/request.hpp"
@@ -118,12 +119,7 @@ int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
     object::settle(rank_of(call), *op);
     if (op->error != engine::OpError::none) [[unlikely]] {
         blame(call, *op);
-        if (op->error == engine::OpError::truncated) {
-            call.fail(MPI_ERR_TRUNCATE,
-                      "the message was longer than the receive buffer; its first "
-                      "%llu bytes were received",
-                      static_cast<unsigned long long>(op->status_bytes));
-        }
+        explain(call, *op);
     }
     return object::finish_request(rank_of(call), request, op, status);
 }

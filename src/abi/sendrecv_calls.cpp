@@ -43,7 +43,7 @@ bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, Halves
     return halves->send != nullptr;
 }
 
-bool begin_in(Rank& rank, const Communicator& comm, const Transfer& in, Halves* halves)
+bool begin_in(Rank& rank, Communicator& comm, const Transfer& in, Halves* halves)
 {
     halves->receive =
         in.peer != MPI_PROC_NULL ? begin_receive(rank, comm, in) : make_null_receive(rank);
@@ -52,7 +52,7 @@ bool begin_in(Rank& rank, const Communicator& comm, const Transfer& in, Halves* 
 
 /// The receive first, so that the message finds it; but where both use one buffer, what is sent
 /// must leave it, or be copied, before anything arrives. False: the node heap is exhausted.
-bool begin(Rank& rank, const Communicator& comm, const Pair& pair, Halves* halves)
+bool begin(Rank& rank, Communicator& comm, const Pair& pair, Halves* halves)
 {
     return pair.out.is_copied
                ? begin_out(rank, comm, pair.out, halves) && begin_in(rank, comm, pair.in, halves)
@@ -73,7 +73,7 @@ int give_up(Call& call, const Halves& halves)
     return fail_for_memory(call);
 }
 
-int exchange(Call& call, const Communicator& comm, const Pair& pair, MPI_Status* status)
+int exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Status* status)
 {
     Halves halves;
     if (!begin(rank_of(call), comm, pair, &halves)) {

@@ -90,6 +90,15 @@ int check_graph(Call& call, const Communicator& comm, int nnodes, const int inde
     return MPI_SUCCESS;
 }
 
+Cartesian grid_of(int ndims, const int dims[], const int periods[])
+{
+    Cartesian grid{copy_of(dims, ndims), copy_of(periods, ndims)};
+    for (int& period : grid.periods) {
+        period = period != 0 ? 1 : 0;
+    }
+    return grid;
+}
+
 /// A communicator of the first `size` ranks, in their order or a better one; the others get
 /// MPI_COMM_NULL.
 int create_leading(Call& call, Communicator& comm, int size, Topology topology, bool may_reorder,
@@ -110,10 +119,7 @@ int create_leading(Call& call, Communicator& comm, int size, Topology topology, 
             return fail_for_memory(call);
         }
         if (!sites->empty()) {
-            const auto* const grid = std::get_if<Cartesian>(&topology);
-            const std::vector<int> places =
-                find_places(call, comm, object::edges_of(topology), *sites,
-                            grid != nullptr ? grid->dims : std::vector<int>());
+            const std::vector<int> places = find_places(call, comm, topology, *sites);
             std::ranges::transform(places, members.begin(), [&](int member) {
                 return comm.members()[static_cast<std::size_t>(member)];
             });
@@ -173,15 +179,12 @@ int Cart_create(Call& call, Communicator* comm_old, int ndims, const int dims[],
     if (error != MPI_SUCCESS) {
         return error;
     }
-    Cartesian grid{copy_of(dims, ndims), copy_of(periods, ndims)};
-    for (int& period : grid.periods) {
-        period = period != 0 ? 1 : 0;
-    }
+    Cartesian grid = grid_of(ndims, dims, periods);
     const int size = grid.size();
     return create_leading(call, *comm_old, size, std::move(grid), reorder != 0, comm_cart);
 }
 
-int Cart_map(Call& call, Communicator* comm, int ndims, const int dims[], const int /*periods*/[],
+int Cart_map(Call& call, Communicator* comm, int ndims, const int dims[], const int periods[],
              int* newrank)
 {
     int error = check_intra(call, *comm);
@@ -191,8 +194,8 @@ int Cart_map(Call& call, Communicator* comm, int ndims, const int dims[], const 
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const Cartesian grid{copy_of(dims, ndims), {}};
-    *newrank = comm->rank() < grid.size() ? comm->rank() : MPI_UNDEFINED;
+    const Cartesian grid = grid_of(ndims, dims, periods);
+    *newrank = map_rank(call, *comm, grid, grid.size());
     return MPI_SUCCESS;
 }
 
@@ -319,7 +322,9 @@ int Graph_map(Call& call, Communicator* comm, int nnodes, const int index[], con
     if (error != MPI_SUCCESS) {
         return error;
     }
-    *newrank = comm->rank() < nnodes ? comm->rank() : MPI_UNDEFINED;
+    FullGraph graph{copy_of(index, nnodes), {}};
+    graph.edges = copy_of(edges, nnodes > 0 ? graph.index.back() : 0);
+    *newrank = map_rank(call, *comm, graph, nnodes);
     return MPI_SUCCESS;
 }
 

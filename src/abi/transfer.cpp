@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "abi/type_check.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
 
@@ -19,10 +20,10 @@ int fail_for_memory(Call& call)
                      "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
 }
 
-bool send_packed_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
+bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
 {
     constexpr std::size_t packed_here_max = 4096;
-    if (transfer.bytes > packed_here_max) {
+    if (transfer.bytes > packed_here_max || rank.compares_types) {
         return false;
     }
     std::byte packed[packed_here_max];
@@ -47,6 +48,40 @@ void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* kee
     object::set_keep(*op, keep);
 }
 
+/// What a send of other than the usual kind needs before it starts.
+void prepare_special(Rank& rank, Op* op, const Transfer& transfer)
+{
+    if (transfer.is_packed && !transfer.is_copied && moves_in_place(rank, transfer)) {
+        op->address = nullptr;
+        set_elements(op, engine::InElements::yes, new object::ElementsInPlace(transfer.block()));
+    } else if (transfer.is_packed || transfer.is_copied) {
+        auto* keep = new object::PackedSend(transfer.block());
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
+    if (rank.compares_types) {
+        op->header.sequence = leave_note(rank, op->peer, transfer);
+    }
+}
+
+/// Likewise of a receive.
+void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
+{
+    if (transfer.is_packed && moves_in_place(rank, transfer)) {
+        const auto buffer_bytes = std::min<std::uint64_t>(transfer.bytes, config::eager_limit_max);
+        auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
+        op->address = keep->bytes();
+        set_elements(op, engine::InElements::possible, keep);
+    } else if (transfer.is_packed) {
+        auto* keep = new object::PackedReceive(transfer.block());
+        op->address = keep->bytes();
+        object::set_keep(*op, keep);
+    }
+    if (rank.compares_types) {
+        compare_at_end(comm, op, transfer);
+    }
+}
+
 }  // namespace
 
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
@@ -58,43 +93,31 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     op->header = name_of_sent(comm, transfer.tag);
     op->peer = peer_of(comm, transfer.peer);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
-    if (transfer.is_packed && !transfer.is_copied && moves_in_place(rank, transfer)) {
-        op->address = nullptr;
-        set_elements(op, engine::InElements::yes, new object::ElementsInPlace(transfer.block()));
-    } else if (transfer.is_packed || transfer.is_copied) {
-        auto* keep = new object::PackedSend(transfer.block());
-        op->address = keep->bytes();
-        object::set_keep(*op, keep);
+    if (transfer.is_special || transfer.is_copied) [[unlikely]] {
+        prepare_special(rank, op, transfer);
     }
     op->size_bytes = transfer.bytes;
     protocol::start_send(rank.driver(), op, is_synchronous);
     return op;
 }
 
-void set_target(Rank& rank, Op* op, const Transfer& transfer)
+void set_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
-    if (transfer.is_packed && moves_in_place(rank, transfer)) {
-        const auto buffer_bytes = std::min<std::uint64_t>(transfer.bytes, config::eager_limit_max);
-        auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
-        op->address = keep->bytes();
-        set_elements(op, engine::InElements::possible, keep);
-    } else if (transfer.is_packed) {
-        auto* keep = new object::PackedReceive(transfer.block());
-        op->address = keep->bytes();
-        object::set_keep(*op, keep);
+    if (transfer.is_special) [[unlikely]] {
+        set_special_target(rank, comm, op, transfer);
     }
     op->size_bytes = transfer.bytes;
 }
 
-Op* begin_receive(Rank& rank, const Communicator& comm, const Transfer& transfer)
+Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
 {
     Op* op = rank.driver().create_op(engine::OpKind::receive);
     if (op == nullptr) {
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
-    set_target(rank, op, transfer);
+    set_target(rank, comm, op, transfer);
     protocol::start_receive(rank.driver(), op);
     return op;
 }
@@ -110,10 +133,37 @@ Op* make_null_receive(Rank& rank)
     return op;
 }
 
+void explain(Call& call, const Op& op)
+{
+    if (op.error == engine::OpError::types_differ) {
+        call.fail(MPI_ERR_TYPE, "%s", rank_of(call).complaint().c_str());
+        return;
+    }
+    if (op.error != engine::OpError::truncated) {
+        return;
+    }
+    if (op.kind == engine::OpKind::graph) {
+        call.fail(MPI_ERR_TRUNCATE,
+                  "another member of the communicator gave more bytes than this one has room for; "
+                  "give all of them the same count and type (HEADWAY_CHECK=collectives names who "
+                  "differs)");
+        return;
+    }
+    call.fail(MPI_ERR_TRUNCATE,
+              "the message of rank %d (tag %d) has %llu bytes, but there was room for %llu, which "
+              "were received; receive more elements, or send fewer",
+              op.status_source, op.status_tag, static_cast<unsigned long long>(op.order),
+              static_cast<unsigned long long>(op.status_bytes));
+}
+
 int complete(Call& call, Op* op, MPI_Status* status)
 {
     Rank& rank = rank_of(call);
     engine::wait_for(rank.driver(), op);
+    object::settle(rank, *op);
+    if (op->error != engine::OpError::none) [[unlikely]] {
+        explain(call, *op);
+    }
     return object::end_op(rank, op, status);
 }
 

@@ -17,6 +17,8 @@ struct Transfer {
     int tag = 0;
     /// What is not one run of bytes travels packed.
     bool is_packed = false;
+    /// Not the usual message: it is packed, or its types are compared.
+    bool is_special = false;
     /// The send works on a copy of the message: its buffer changes before it is over.
     bool is_copied = false;
     const object::Datatype* type = nullptr;
@@ -38,16 +40,17 @@ inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype 
     transfer->count = static_cast<std::uint64_t>(count);
     transfer->address = bytes_behind(buf, type->first_byte);
     transfer->is_packed = !type->is_one_run(transfer->count);
+    transfer->is_special = transfer->is_packed || call.rank().compares_types;
     return size_of(call, count, *type, &transfer->bytes);
 }
 
 /// Starts it. Null: the node heap is exhausted and nothing was started.
 engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
                        const Transfer& transfer, bool is_synchronous);
-engine::Op* begin_receive(object::Rank& rank, const object::Communicator& comm,
-                          const Transfer& transfer);
+engine::Op* begin_receive(object::Rank& rank, object::Communicator& comm, const Transfer& transfer);
 /// Says where a receive's message goes. Its name is set, and it is not started yet.
-void set_target(object::Rank& rank, engine::Op* op, const Transfer& transfer);
+void set_target(object::Rank& rank, object::Communicator& comm, engine::Op* op,
+                const Transfer& transfer);
 
 /// Sends in buffered mode. False: the node heap is exhausted. Failure: no buffer is attached, or it
 /// has no room.
@@ -57,21 +60,24 @@ base::Result<bool> buffer_send(object::Rank& rank, object::Communicator& comm,
 /// A complete receive from MPI_PROC_NULL; null: the node heap is exhausted.
 engine::Op* make_null_receive(object::Rank& rank);
 
-/// The same as send_at_once() for messages that travel packed.
-bool send_packed_at_once(object::Rank& rank, const object::Communicator& comm,
-                         const Transfer& transfer);
+/// The same as send_at_once() for messages that are special.
+bool send_special_at_once(object::Rank& rank, const object::Communicator& comm,
+                          const Transfer& transfer);
 
 /// Sends without an op what leaves at once. False: an op is needed, nothing happened.
 inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
                          const Transfer& transfer)
 {
-    if (transfer.is_packed) [[unlikely]] {
-        return send_packed_at_once(rank, comm, transfer);
+    if (transfer.is_special) [[unlikely]] {
+        return send_special_at_once(rank, comm, transfer);
     }
     return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
                                   transfer.bytes);
 }
+
+/// Says why an op of a receive or a collective failed, where it is known.
+[[gnu::cold]] void explain(Call& call, const engine::Op& op);
 
 /// Waits, reports and frees. Returns the error class.
 int complete(Call& call, engine::Op* op, MPI_Status* status);

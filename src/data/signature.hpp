@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace headway::data {
@@ -34,6 +35,8 @@ class Signature {
     /// Basic elements, and their bytes.
     std::uint64_t elements() const noexcept { return elements_; }
     std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+    /// In order; none is empty, and no part holds but one part.
+    std::span<const Part> parts() const noexcept { return parts_; }
 
     /// How many basic elements the first `bytes` hold of this signature over and over; none where
     /// they end within an element.

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "data/record_moves.hpp"
+
 namespace headway::data {
 
 namespace {
@@ -175,13 +177,25 @@ bool Walk<is_pack>::is_record(const TypeNode& node) const
            std::ranges::all_of(parts_of(node), is_run);
 }
 
-/// `count` elements, each a sequence of runs: a member of all of them, then the next one, so that
-/// the size of the copies is a constant. So many elements at a time that they stay in the cache
-/// nearest to the core until their last member was copied.
+/// `count` elements, each a sequence of runs, where it can be by moves of all members in one pass.
+/// Else a member of all of them, then the next one, so that the size of the copies is a constant.
+/// So many elements at a time that they stay in the cache nearest to the core until their last
+/// member was copied.
 template <bool is_pack>
 auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
                                  std::uintptr_t address, Stream stream) const -> Stream
 {
+    constexpr std::uint64_t count_worth_moves = 8;
+    if (count >= count_worth_moves) {
+        if (const auto moves = RecordMoves::find(program_, parts_of(record))) {
+            if constexpr (is_pack) {
+                moves->pack(address, stride, stream, record.packed_bytes, count);
+            } else {
+                moves->unpack(address, stride, stream, record.packed_bytes, count);
+            }
+            return stream + record.packed_bytes * count;
+        }
+    }
     constexpr std::uint64_t bytes_at_a_time = 4096;
     const std::uint64_t at_a_time = bytes_at_a_time / record.packed_bytes + 1;
     while (count > 0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/observation.hpp"
 
+#include <algorithm>
+
 #include "platform/process.hpp"
 
 namespace headway::engine {
@@ -101,9 +103,16 @@ void end_call(Driver& driver, std::uint16_t function, std::int64_t begin_ns)
 
 void number_message(Driver& driver, std::uint32_t peer, transport::FrameHeader* header)
 {
-    if (!is_collective(*header)) {
+    if (!is_collective(*header) && header->sequence == 0) {
         header->sequence = driver.slot(peer).messages_numbered + 1;
     }
+}
+
+std::uint32_t take_message_number(Driver& driver, std::uint32_t peer)
+{
+    std::uint32_t& numbered = driver.slot(peer).messages_numbered;
+    numbered += numbered == UINT32_MAX ? 2 : 1;
+    return numbered;
 }
 
 void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
@@ -111,7 +120,8 @@ void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHea
 {
     RankState& rank = driver.rank();
     if (!is_collective(header)) {
-        driver.slot(peer).messages_numbered = header.sequence;
+        std::uint32_t& numbered = driver.slot(peer).messages_numbered;
+        numbered = std::max(numbered, header.sequence);
     }
     add(rank.counters.messages_sent, 1);
     add(rank.counters.bytes_sent, message_bytes);

@@ -24,7 +24,10 @@ void end_call(Driver& driver, std::uint16_t function, std::int64_t begin_ns);
 
 /// A message leaves for `peer`. Gives its header the number by which both ends name it; counted and
 /// recorded by record_posted() once it has left.
+/// One that has a number keeps it.
 void number_message(Driver& driver, std::uint32_t peer, transport::FrameHeader* header);
+/// The number, not 0, of a message to `peer` that has to have one before it leaves.
+std::uint32_t take_message_number(Driver& driver, std::uint32_t peer);
 void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
                    std::uint64_t message_bytes, std::int64_t posted_ns);
 /// A frame that names a message has been taken off its lane.

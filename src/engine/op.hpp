@@ -58,6 +58,7 @@ enum class OpError : std::uint8_t {
     bad_address,    ///< a buffer is not mapped where the caller said
     no_memory,      ///< the node heap is exhausted
     user_function,  ///< a user-defined reduction could not run
+    types_differ,   ///< sender and receiver name other types (HEADWAY_CHECK=messages)
 };
 
 /// Whether the bytes of an op's message lie in elements with gaps.
@@ -100,8 +101,10 @@ struct alignas(platform::cache_line_bytes) Op {
     RankState* owner = nullptr;
 
     union {
-        std::uint64_t order = 0;  ///< of a receive: place among the posted ones of its context
-        CopyJob* copy_job;        ///< of a send: made with its offer (offer_copy); null: there is none
+        /// Of a receive: its place among the posted ones of its context; once its message has
+        /// turned out to be too long, the message's bytes.
+        std::uint64_t order = 0;
+        CopyJob* copy_job;  ///< of a send: made with its offer (offer_copy); null: there is none
     };
 
     // The result of a receive. Written before the word completes, read after.

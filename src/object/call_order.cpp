@@ -26,7 +26,7 @@ CallSignature::CallSignature(std::string_view function) noexcept
 bool CallSignature::operator==(const CallSignature& other) const noexcept
 {
     return std::strcmp(name, other.name) == 0 && root == other.root && bytes == other.bytes &&
-           operation == other.operation;
+           operation == other.operation && elements.agrees_with(other.elements);
 }
 
 std::string describe(const CallSignature& signature)
@@ -38,6 +38,9 @@ std::string describe(const CallSignature& signature)
     if (signature.bytes != CallSignature::nothing) {
         text += signature.root != CallSignature::nothing ? " and " : " with ";
         text += std::to_string(signature.bytes) + " bytes";
+    }
+    if (signature.elements.text[0] != '\0') {
+        text += std::string(" (") + signature.elements.text + ")";
     }
     return text;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "memory/allocator.hpp"
+#include "object/element_note.hpp"
 #include "sync/holder_lock.hpp"
 
 namespace headway::object {
@@ -22,7 +23,8 @@ struct CallSignature {
     char name[name_bytes] = {};    ///< of the function
     std::int64_t root = nothing;   ///< rank in the communicator
     std::int64_t bytes = nothing;  ///< of the vector or of one block, where all must give the same
-    std::uint64_t operation = 0;   ///< operator and type of a reduction, or the sizes of all blocks
+    std::uint64_t operation = 0;   ///< operator of a reduction, or the sizes of all blocks
+    ElementNote elements;          ///< of the vector or of one block; of a reduction, its operator
 
     bool operator==(const CallSignature& other) const noexcept;
 };

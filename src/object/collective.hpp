@@ -21,6 +21,10 @@ struct CollectiveCall {
     /// Elements of the vector (bcast, reductions), or of one rank's block.
     std::uint64_t count = 0;
     std::uint64_t element_bytes = 1;
+    /// Of which the vector, or one block of the side described last, has `type_count`, for those
+    /// who compare calls. Null: the call lists its blocks, or moves nothing.
+    const Datatype* type = nullptr;
+    std::uint64_t type_count = 0;
     std::uint32_t root = 0;  ///< in the joint scope, or protocol::coll::no_root
     bool in_place = false;
     /// Of an inter-communicator as MPI has it: between its groups. Else all members of both take

@@ -13,6 +13,7 @@ void Exchange::finish(Rank& rank, engine::Op& op)
     op.status_tag = receive_->status_tag;
     op.status_bytes = receive_->status_bytes;
     op.is_cancelled = receive_->is_cancelled;
+    op.order = receive_->order;
     op.error = receive_->error != engine::OpError::none ? receive_->error : send_->error;
     settle(rank, *send_);
     rank.driver().destroy_op(receive_);

@@ -10,7 +10,7 @@
 
 #include "boot/places.hpp"
 #include "object/any_time.hpp"
-#include "object/call_order.hpp"
+#include "object/checks.hpp"
 #include "object/collective.hpp"
 #include "object/network.hpp"
 #include "object/observation.hpp"
@@ -29,7 +29,6 @@ namespace {
 /// Stands in the place of a path: the launcher has the heap's descriptor.
 constexpr std::string_view by_socket = "socket";
 constexpr unsigned directory_root = 0;
-constexpr unsigned call_order_root = 1;
 constexpr unsigned choices_root = 2;
 constexpr unsigned hosts_root = 3;
 
@@ -123,10 +122,10 @@ base::Outcome Process::check_node()
             "ranks as threads (mpiexec --ranks thread or ult) cannot be on several nodes yet; "
             "start the job with a process a rank, or on one node"};
     }
-    if (knobs_.check == config::CheckChoice::collectives) {
+    if (knobs_.check != config::CheckChoice::none) {
         return base::Failure{
-            "HEADWAY_CHECK=collectives cannot compare the calls of ranks on several nodes yet; "
-            "unset it, or start all ranks on one node"};
+            "HEADWAY_CHECK cannot compare what ranks on several nodes do yet; unset it, or start "
+            "all ranks on one node"};
     }
     return base::Done{};
 }
@@ -334,16 +333,7 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     if (auto described = describe_choices(heap); !described) {
         return described;
     }
-    if (knobs_.check == config::CheckChoice::collectives) {
-        auto* const order = heap.for_rank(0).make<CallOrder>();
-        if (order == nullptr) {
-            return base::Failure{
-                "the node heap is too small for HEADWAY_CHECK=collectives; raise "
-                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
-        }
-        heap.set_root(call_order_root, order);
-    }
-    return base::Done{};
+    return make_checks(heap, knobs_.check);
 }
 
 base::Outcome Process::create_heap()
@@ -434,13 +424,12 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
             "and start again"};
     }
     choices_ = static_cast<const protocol::coll::Choices*>(heap->root(choices_root));
-    call_order_ = static_cast<CallOrder*>(heap->root(call_order_root));
-    hosts_ = static_cast<HostDirectory*>(heap->root(hosts_root));
-    if (call_order_ == nullptr && knobs_.check == config::CheckChoice::collectives) {
-        return base::Failure{
-            "HEADWAY_CHECK=collectives is set for this rank but not for rank 0; set it for all "
-            "ranks"};
+    const auto checks = find_checks(*heap, knobs_.check);
+    if (!checks) {
+        return base::Failure{checks.sentence()};
     }
+    checks_ = checks.value();
+    hosts_ = static_cast<HostDirectory*>(heap->root(hosts_root));
     node_ = std::make_unique<engine::Node>(
         std::move(heap), *directory,
         static_cast<std::uint32_t>(placement_.place - placement_.node_first), knobs_);

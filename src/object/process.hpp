@@ -13,6 +13,7 @@
 #include "config/knobs.hpp"
 #include "engine/node.hpp"
 #include "object/any_time.hpp"
+#include "object/checks.hpp"
 #include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
 #include "platform/process.hpp"
@@ -20,7 +21,6 @@
 
 namespace headway::object {
 
-class CallOrder;
 class NetworkDoor;
 
 /// The ranks of a process: consecutive ones of the job.
@@ -62,7 +62,9 @@ class Process {
     const protocol::coll::Choices& choices() const noexcept { return *choices_; }
 
     /// Null: nobody compares collective calls.
-    CallOrder* call_order() const noexcept { return call_order_; }
+    CallOrder* call_order() const noexcept { return checks_.calls; }
+    /// Null: nobody compares the types of messages.
+    SentTypes* sent_types() const noexcept { return checks_.messages; }
 
     /// Which processes are where; ranks are numbered by their places.
     const boot::Placement& placement() const noexcept { return placement_; }
@@ -138,7 +140,7 @@ class Process {
     std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
     const protocol::coll::Choices* choices_ = nullptr;
-    CallOrder* call_order_ = nullptr;
+    Checks checks_;
     HostDirectory* hosts_ = nullptr;  ///< written while the process initialises
     std::unique_ptr<HostedScheduler> scheduler_;
     std::atomic<bool> has_started_{false};  ///< set by ranks that call MPI_Init

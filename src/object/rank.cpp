@@ -80,7 +80,8 @@ base::Outcome Rank::make_parts(engine::Node& node)
     }
     device_memory_ =
         std::make_unique<platform::DeviceMemory>(watch_of(process_.knobs().device_memory));
-    if (device_memory_->is_needed()) {
+    compares_types = process_.sent_types() != nullptr;
+    if (device_memory_->is_needed() || compares_types) {
         plain_address_min = std::numeric_limits<std::uintptr_t>::max();
     }
     empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);

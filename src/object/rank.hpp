@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -93,6 +94,10 @@ class Rank : public RankAccess {
     /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
 
+    /// Why the last op failed that failed with OpError::types_differ.
+    const std::string& complaint() const noexcept { return complaint_; }
+    void complain(std::string sentence) { complaint_ = std::move(sentence); }
+
     /// Ops whose requests were freed and that need their owner at the end; see free_request.
     std::vector<engine::Op*>& orphans() noexcept { return orphans_; }
 
@@ -140,6 +145,7 @@ class Rank : public RankAccess {
     std::vector<std::unique_ptr<Session>> sessions_;
     std::uint32_t sessions_made_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;
+    std::string complaint_;
     std::vector<engine::Op*> orphans_;
     engine::Op* done_op_ = nullptr;
     /// Of its own where the process has several ranks.

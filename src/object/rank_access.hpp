@@ -50,6 +50,8 @@ struct RankAccess {
     std::uintptr_t plain_address_min = 2;
     /// Null unless the job is observed.
     observe::Tracer* tracer = nullptr;
+    /// Messages say what their elements are, and receives compare (HEADWAY_CHECK=messages).
+    bool compares_types = false;
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };

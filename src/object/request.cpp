@@ -38,6 +38,8 @@ int error_class_of(engine::OpError error) noexcept
             return MPI_ERR_TRUNCATE;
         case engine::OpError::bad_address:
             return MPI_ERR_BUFFER;
+        case engine::OpError::types_differ:
+            return MPI_ERR_TYPE;
         case engine::OpError::no_memory:
             return MPI_ERR_NO_MEM;
         case engine::OpError::user_function:

@@ -51,6 +51,7 @@ void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& he
     receive->status_bytes = taken;
     if (size_bytes > taken) {
         receive->error = OpError::truncated;
+        receive->order = size_bytes;
     }
     driver.complete(receive);
 }

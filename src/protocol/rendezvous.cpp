@@ -113,6 +113,7 @@ std::uint64_t note_match(Op* receive, const transport::FrameHeader& header,
     receive->status_bytes = bytes;
     if (message_bytes > bytes) {
         receive->error = OpError::truncated;
+        receive->order = message_bytes;
     }
     return bytes;
 }

@@ -87,6 +87,11 @@ static void differ(const char* name, int differs)
         MPI_Allreduce(own, all, 1, MPI_INT, differs ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
     if (is(name, "type"))
         MPI_Allreduce(own, all, 1, differs ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (is(name, "elements"))
+        MPI_Bcast(own, 2 - differs, differs ? MPI_DOUBLE : MPI_INT, 0, MPI_COMM_WORLD);
+    if (is(name, "block"))
+        MPI_Gather(own, 2 - differs, differs ? MPI_DOUBLE : MPI_INT, all, 2, MPI_INT, 0,
+                   MPI_COMM_WORLD);
     if (is(name, "missing") && !differs)
         MPI_Barrier(MPI_COMM_WORLD);
     if (is(name, "started") && differs)

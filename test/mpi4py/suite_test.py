@@ -43,6 +43,19 @@ class Lists(unittest.TestCase):
         self.assertEqual(suite.format_list(suite.parse_list(text)), text)
 
 
+class MoreRanks(unittest.TestCase):
+    def test_names_of_the_list_may_be_skipped_but_not_fail(self) -> None:
+        names = {"a.C.x": ALL, "a.C.y": ALL, "a.C.small": frozenset({1, 2})}
+        outcome = suite.Outcome({"a.C.z"}, {
+            "a.C.x": "skipped on rank 0", "a.C.y": "failed on rank 5",
+            "a.C.small": "failed on rank 0"})
+        self.assertEqual(suite.missed(names, 6, outcome, ["a"]),
+                         ["a.C.y with 6 ranks: failed on rank 5"])
+
+    def test_all_is_1_to_8(self) -> None:
+        self.assertEqual(suite.parse(["--ranks", "1,2,3", "--all"]).ranks, "1,2,3,4,5,6,7,8")
+
+
 class Runs(unittest.TestCase):
     def merged(self, *ranks: str) -> "suite.Outcome":
         return suite.merge(dict(enumerate(ranks)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # headway-needs: autotools
 """Projects as users have them, with CMake and with autotools, find Headway by their own means,
-build in C and in C++ 11 to 20, and pass their own tests."""
+build in C and in C++ 11 to 23, and pass their own tests."""
 
 import os
 import shutil
@@ -49,8 +49,8 @@ class CMakeTest(ProjectTest):
         self.output("cmake", "--build", "build", "--parallel", "2")
         tests = self.output("ctest", "--test-dir", "build", "--output-on-failure", "--timeout",
                             "60")
-        self.assertIn("100% tests passed, 0 tests failed out of 10", tests)
-        for program in ("ring_c", *(f"ring_cxx{version}" for version in (11, 14, 17, 20))):
+        self.assertIn("100% tests passed, 0 tests failed out of 12", tests)
+        for program in ("ring_c", *(f"ring_cxx{version}" for version in (11, 14, 17, 20, 23))):
             self.check_library(f"build/{program}")
         for version, number in CPLUSPLUS.items():
             self.assertEqual(self.output("mpiexec", "-n", "2", f"build/ring_cxx{version}"),
@@ -80,7 +80,7 @@ class AutotoolsTest(ProjectTest):
 
 class CompilerTest(ProjectTest):
     def test_each_version_by_hand(self) -> None:
-        for version in ("11", "14", "17", "20"):
+        for version in ("11", "14", "17", "20", "23"):
             with self.subTest(version):
                 self.output("mpicxx", f"-std=c++{version}", "-Wall", "-Wextra", "-pedantic-errors",
                             "-Wold-style-cast", "-Werror", "-o", "ring", HERE / "ring.cpp")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "data/layout.hpp"
+#include "data/signature_digest.hpp"
 
 namespace headway::data {
 namespace {
@@ -110,6 +111,29 @@ class Maker {
     std::int64_t draw(std::int64_t low, std::int64_t high)
     {
         return std::uniform_int_distribution<std::int64_t>(low, high)(dice_);
+    }
+
+    /// A struct of few members without overlaps, in any order.
+    Made make_record()
+    {
+        std::vector<Made> leaves;
+        std::vector<LayoutBlock> blocks;
+        std::vector<const Model*> models;
+        for (std::int64_t i = draw(2, 5); i > 0; --i) {
+            leaves.push_back(make_leaf());
+        }
+        std::int64_t next = 0;
+        for (const Made& leaf : leaves) {
+            const std::int64_t length = draw(1, 4);
+            blocks.push_back({leaf.layout.get(), next, static_cast<std::uint64_t>(length)});
+            models.push_back(&leaf.model);
+            next += length * leaf.model.extent() + draw(0, 3);
+        }
+        if (draw(0, 1) == 0) {
+            std::reverse(blocks.begin(), blocks.end());
+            std::reverse(models.begin(), models.end());
+        }
+        return make_of(blocks, models);
     }
 
     Made make(int depth)
@@ -288,9 +312,50 @@ void check_signature(const Made& made)
     }
 }
 
-void check_copies(const Made& made, Maker& maker)
+std::uint32_t class_of(BasicType basic)
 {
-    const auto count = static_cast<std::uint64_t>(maker.draw(0, 3));
+    return basic.id;
+}
+
+/// The first elements of the model over and over, one part each.
+Signature::Pointer written_out(const Model& model, std::uint64_t elements)
+{
+    std::vector<Signature::Part> parts;
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        parts.push_back({1, model.map[i % model.map.size()].type, nullptr});
+    }
+    return Signature::make(std::move(parts));
+}
+
+void check_digest(const Made& made, Maker& maker)
+{
+    if (made.model.map.empty()) {
+        return;
+    }
+    const auto all = static_cast<std::int64_t>(made.model.map.size());
+    const auto elements =
+        static_cast<std::uint64_t>(maker.draw(0, std::min<std::int64_t>(3 * all, 200)));
+    const SignatureDigest found = digest_of(*made.layout->signature, elements, class_of);
+    const Signature::Pointer flat = written_out(made.model, elements);
+    EXPECT_EQ(found, digest_of(*flat, elements, class_of));
+    EXPECT_EQ(found.elements, elements);
+    if (elements == 0) {
+        return;
+    }
+    Model other = made.model;
+    other.map.resize(elements);
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        other.map[i] = made.model.map[i % made.model.map.size()];
+    }
+    Entry& changed =
+        other.map[static_cast<std::size_t>(maker.draw(0, static_cast<std::int64_t>(elements) - 1))];
+    changed.type.id = static_cast<std::uint16_t>(changed.type.id + maker.draw(1, 3));
+    const Signature::Pointer different = written_out(other, elements);
+    EXPECT_NE(found, digest_of(*different, elements, class_of));
+}
+
+void check_copies(const Made& made, Maker& maker, std::uint64_t count)
+{
     const std::vector<std::int64_t> places = places_of(made.model, count);
     Arena memory(made.model, count, 1);
     const TypedElements elements{made.layout->program.view(), made.layout->extent,
@@ -332,11 +397,37 @@ TEST(Layout, AgreesWithTheTypeMap)
         ASSERT_NE(made.layout, nullptr);
         check_bounds(made);
         check_signature(made);
-        check_copies(made, maker);
+        check_digest(made, maker);
+        check_copies(made, maker, static_cast<std::uint64_t>(maker.draw(0, 3)));
         if (HasFailure()) {
             return;
         }
     }
+}
+
+TEST(Layout, ManyRecordsAreCopiedAsOne)
+{
+    for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+        SCOPED_TRACE(seed);
+        Maker maker(seed);
+        const Made made = maker.make_record();
+        ASSERT_NE(made.layout, nullptr);
+        check_copies(made, maker, static_cast<std::uint64_t>(maker.draw(1, 40)));
+        if (HasFailure()) {
+            return;
+        }
+    }
+}
+
+TEST(SignatureDigest, OfManyElementsTakesFewSteps)
+{
+    const Signature::Pointer pair = Signature::make({{1, {1, 4}, nullptr}, {2, {2, 8}, nullptr}});
+    const Signature::Pointer many = Signature::make({{std::uint64_t{1} << 40, {}, pair}});
+    const Signature::Pointer turned = Signature::make({{1, {2, 8}, nullptr}, {2, {1, 4}, nullptr}});
+    const std::uint64_t elements = 3 * (std::uint64_t{1} << 40);
+    EXPECT_EQ(digest_of(*many, elements, class_of), digest_of(*pair, elements, class_of));
+    EXPECT_NE(digest_of(*many, elements, class_of), digest_of(*turned, elements, class_of));
+    EXPECT_NE(digest_of(*many, elements, class_of), digest_of(*many, elements - 1, class_of));
 }
 
 }  // namespace

@@ -198,6 +198,24 @@ static void old_names(struct check* t)
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
+// Keys of windows are none of communicators or datatypes, and are freed like theirs.
+static void window_keys(struct check* t)
+{
+    int key = MPI_KEYVAL_INVALID, other = MPI_KEYVAL_INVALID, value = 0;
+    CHECK_CALL(t, MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &key, NULL));
+    CHECK_CALL(t, MPI_Win_create_keyval(MPI_WIN_DUP_FN, MPI_WIN_NULL_DELETE_FN, &other, NULL));
+    CHECK(t, key != MPI_KEYVAL_INVALID && other != MPI_KEYVAL_INVALID && key != other);
+    REFUSED(t, MPI_Comm_set_attr(MPI_COMM_SELF, key, &value), MPI_ERR_KEYVAL);
+    REFUSED(t, MPI_Type_set_attr(MPI_INT, key, &value), MPI_ERR_KEYVAL);
+    int copy = key;
+    REFUSED(t, MPI_Comm_free_keyval(&copy), MPI_ERR_KEYVAL);
+    CHECK_CALL(t, MPI_Win_free_keyval(&key));
+    CHECK_INT(t, key, MPI_KEYVAL_INVALID);
+    REFUSED(t, MPI_Win_free_keyval(&key), MPI_ERR_KEYVAL);
+    REFUSED(t, MPI_Win_free_keyval(&copy), MPI_ERR_KEYVAL);
+    CHECK_CALL(t, MPI_Win_free_keyval(&other));
+}
+
 static int test_main(void)
 {
     struct check t = check_start("attributes");
@@ -208,5 +226,7 @@ static int test_main(void)
     callbacks_call_mpi(&t);
     predefined(&t);
     old_names(&t);
+    if (!t.lenient)
+        window_keys(&t);
     return check_finish(&t);
 }

@@ -30,6 +30,26 @@ static void check_members(struct check* t, MPI_Comm made, int size)
     free(all);
 }
 
+// What the mapping calls say: every process another place. Groups of ranks that are named by a knob
+// are all there is to know, so that the communicator gives each process the same one.
+static void check_map(struct check* t, int mapped, MPI_Comm made)
+{
+    int size = 0, rank = -1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(made, &rank);
+    int* const all = malloc(sizeof(int) * (size_t)size);
+    MPI_Allgather(&mapped, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int place = 0; place < size; ++place) {
+        int takers = 0;
+        for (int i = 0; i < size; ++i)
+            takers += all[i] == place;
+        CHECK_INT(t, takers, 1);
+    }
+    if (getenv("HEADWAY_REORDER_GROUP") != NULL)
+        CHECK_INT(t, mapped, rank);
+    free(all);
+}
+
 static void grid(struct check* t)
 {
     int size = 0, dims[2] = {0, 0};
@@ -39,6 +59,9 @@ static void grid(struct check* t)
     MPI_Comm made;
     CHECK_CALL(t, MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &made));
     check_members(t, made, size);
+    int mapped = -7;
+    CHECK_CALL(t, MPI_Cart_map(MPI_COMM_WORLD, 2, dims, periods, &mapped));
+    check_map(t, mapped, made);
     int rank = -1;
     MPI_Comm_rank(made, &rank);
     int expected[4] = {-1, -1, -1, -1}, given[4] = {-1, -1, -1, -1};
@@ -100,6 +123,9 @@ static void full_graph(struct check* t)
     MPI_Comm made;
     CHECK_CALL(t, MPI_Graph_create(MPI_COMM_WORLD, size, index, edges, 1, &made));
     check_members(t, made, size);
+    int mapped = -7;
+    CHECK_CALL(t, MPI_Graph_map(MPI_COMM_WORLD, size, index, edges, &mapped));
+    check_map(t, mapped, made);
     int rank = -1, given[2] = {-1, -1};
     MPI_Comm_rank(made, &rank);
     CHECK_CALL(t, MPI_Neighbor_allgather(&rank, 1, MPI_INT, given, 1, MPI_INT, made));
