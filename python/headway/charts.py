@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import summary
-from headway.presentation import short_number
+from headway.presentation import work_text
 
 FORMAT = "headway-charts-1"
 
@@ -115,11 +115,8 @@ def _notes(head: Entry) -> list[str]:
 
 
 def _work(head: Entry) -> list[list[str]]:
-    return [
-        [case, f"{short_number(work['work_us'])} us, the same for all; the fastest transfer took "
-               f"{short_number(work['transfer_us'])} us ({work['fastest']})"]
-        for case, work in head.get("work", {}).items()
-    ]
+    return [[case, f"{work_text(work)}; the same for all"]
+            for case, work in head.get("work", {}).items()]
 
 
 def _metric(metric: Entry, lines: Sequence[Entry]) -> dict[str, Any]:
