@@ -58,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="5 short rounds, or as many as 40 s allow, but 2")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds at least (default 9)")
     parser.add_argument("--cases", metavar="A;B",
-                        help="these cases only; of a bench with a grid any cell: 'ibcast 1 x 64 ms'")
+                        help="these cases only; of a grid any cell: 'ibcast 1 x 64 ms'")
+    parser.add_argument("--whole-grid", action="store_true",
+                        help="of a bench with a grid all cells, not those of the diagonal")
     parser.add_argument("--json", metavar="FILE", help="write JSON lines to FILE ('-': stdout)")
     parser.add_argument("--require", action="store_true", help="exit 1 unless all limits hold")
     parser.add_argument("--stage", help="staged Headway (default: HEADWAY_STAGE or build/stage)")
@@ -131,7 +133,9 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
     """Measures one bench, prints its table unless standard output is for JSON; returns what the
     JSON lines say, and whether all limits hold (one without a figure does not)."""
     description = descriptions.load(ROOT / "bench", name)
-    if options.cases:
+    if options.whole_grid:
+        description = descriptions.restrict(description, descriptions.whole_grid(description))
+    elif options.cases:
         description = descriptions.restrict(description, options.cases.split(";"))
     if any(job.is_counted for job in description.jobs):
         callgrind.require()
@@ -174,7 +178,9 @@ def _command_line(options: argparse.Namespace, name: str) -> str:
         parts += ["--libraries", options.libraries]
     elif options.rivals != ",".join(rivals.RIVALS):
         parts += ["--rivals", options.rivals]
-    if options.cases:
+    if options.whole_grid:
+        parts.append("--whole-grid")
+    elif options.cases:
         parts += ["--cases", f"'{options.cases}'"]
     return " ".join(parts)
 

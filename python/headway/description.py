@@ -60,8 +60,8 @@ cases    = the cases it runs, or "all"
 
 [calibration]      fixed work, chosen once before the rounds and the same for all (calibration.py)
 work_of_fastest = the work takes so many times the fastest library's transfer
-by_program = true: a program with `--calibrate only` prints `size_bytes` and `order` of each case; the
-           largest size of all libraries, so the fastest one's, and the median order are for all
+by_program = true: a program with `--calibrate only` prints `size_bytes` and `order` of each case;
+           the largest size of all libraries, the fastest one's, and the median order are for all
 """
 
 from __future__ import annotations
@@ -197,8 +197,8 @@ class Description:
     def cases(self) -> tuple[str, ...]:
         """All cases in the order of the table."""
         run = (case for job in self.jobs for case in job.cases)
-        computed = [*self.differences, *self.medians]
-        return (*run, *(each.case for each in computed))
+        differences = (difference.case for difference in self.differences)
+        return (*run, *differences, *(median.case for median in self.medians))
 
     @property
     def own_cases(self) -> tuple[str, ...]:
@@ -214,7 +214,8 @@ def parse(name: str, text: str) -> Description:
         calibration = table.get("calibration")
         launcher = tuple(table.get("launcher", ()))
         grid = grids.read(table["grid"]) if "grid" in table else None
-        jobs = tuple(_parse_job(entry) for entry in table.get("job", () if grid else None))
+        listed = table.get("job", ()) if grid else table["job"]
+        jobs = tuple(_parse_job(entry) for entry in listed)
         cores = int(table.get("cores", 2))
         medians = tuple(
             Median(entry["case"], tuple(entry["of"])) for entry in table.get("median", ())
@@ -329,6 +330,20 @@ def restrict(description: Description, names: Sequence[str]) -> Description:
     )
     return replace(description, jobs=jobs_left, variants=variants, metrics=metrics,
                    differences=(), medians=())
+
+
+def whole_grid(description: Description) -> list[str]:
+    """Names of all cells of a bench's grid, for its first number of ranks. Raises
+    DescriptionError where it has none."""
+    grid = description.grid
+    if grid is None:
+        raise DescriptionError(f"bench {description.name} has no grid; leave --whole-grid out.")
+    return [
+        grid.name(grids.Cell(operation, grid.size, comm, comp, grid.ranks[0]))
+        for operation in grid.operations
+        for comm in grid.targets_ms
+        for comp in grid.targets_ms
+    ]
 
 
 def _restricted(job: Job, names: Sequence[str]) -> Job:

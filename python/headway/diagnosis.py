@@ -37,7 +37,7 @@ def diagnose(figures: Mapping[str, float]) -> Diagnosis:
     overhead, slowdown, comm = (figures[name] for name in RATIOS)
     comm_us, comp_us = (figures[name] for name in TIMES)
     if max(comm_us, comp_us) > CORNER * min(comm_us, comp_us):
-        return Diagnosis("no statement: one side is so much longer that its noise exceeds the other")
+        return Diagnosis("no statement: the noise of the longer side exceeds the shorter one")
     is_slowed = slowdown > SLOWED
     if overhead < -NEAR:
         return Diagnosis("the parts alone were measured slower than both together: noise",

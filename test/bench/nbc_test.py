@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from headway import calibration, description, diagnosis, grid, jobs, runner  # noqa: E402
+from headway import calibration, description, diagnosis, grid, heat, jobs, runner  # noqa: E402
 
 MPI = ROOT / "bench" / "mpi"
 
@@ -163,6 +163,43 @@ class DiagnosisTest(unittest.TestCase):
     def test_only_what_is_wrong_has_a_cure(self) -> None:
         self.assertNotIn(";", self.words(0.0, 1.0, 0.0))
         self.assertIn("core of its own", self.words(1.2, 1.4, 0.1))
+
+
+class HeatTest(unittest.TestCase):
+    """Maps and their colours."""
+
+    def test_colours(self) -> None:
+        for value, expected in ((0.0, heat.GREEN), (1.0, heat.YELLOW), (7.0, heat.RED),
+                                (2.0, heat.RED), (-3.0, heat.BLUE)):
+            self.assertEqual(heat.colour("r_overhead", value),
+                             "#" + "".join(f"{part:02x}" for part in expected), value)
+        self.assertEqual(heat.colour("r_comm", 0.0), heat.colour("r_comp_slowdown", 1.0))
+        self.assertEqual(heat.colour("r_comm", 9.0), heat.colour("r_comp_slowdown", 9.0))
+        green, between, yellow = (heat.colour("r_overhead", each) for each in (0.0, 0.5, 1.0))
+        self.assertTrue(int(green[1:3], 16) < int(between[1:3], 16) < int(yellow[1:3], 16))
+
+    def line(self, case: str, metric: str, value: float) -> dict[str, object]:
+        return {"case": case, "library": "headway", "metric": metric, "median": value}
+
+    def test_map_has_the_cells_at_their_places(self) -> None:
+        lines = [self.line("ibcast 1 ms", "r_overhead", 0.0),
+                 self.line("ibcast 1 x 8 ms", "r_overhead", 1.0),
+                 self.line("ibcast 8 ms", "r_overhead", 2.0),
+                 self.line("ibcast, median", "r_overhead", 1.0),
+                 {"case": "ibcast 8 ms", "library": "headway", "metric": "diagnosis",
+                  "words": "why"}]
+        (found,) = heat.maps(lines)
+        self.assertEqual((found["comm_ms"], found["comp_ms"]), ([1.0, 8.0], [8.0, 1.0]))
+        values = [[cell and cell["value"] for cell in row] for row in found["cells"]]
+        self.assertEqual(values, [[1.0, 2.0], [0.0, None]])
+        self.assertEqual(found["cells"][0][1]["words"], "why")
+
+    def test_all_ranks_are_those_of_the_diagonal(self) -> None:
+        lines = [self.line(case, metric, 0.5)
+                 for case in ("ibcast 8 ms", "ibcast 1 ms", "ibcast 1 x 8 ms")
+                 for metric in heat.RANKS.values()]
+        (found,) = heat.all_ranks(lines)
+        self.assertEqual([bar["case"] for bar in found["bars"]], ["ibcast 1 ms", "ibcast 8 ms"])
 
 
 class GridTest(unittest.TestCase):
