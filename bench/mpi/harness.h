@@ -32,9 +32,9 @@ typedef struct {
 typedef void (*HarnessStep)(void* context, long repeats);
 
 // Initialises MPI, with MPI_THREAD_MULTIPLE if the option --threads multiple asks for it, reads the
-// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N, --calibrate only and checks that each rank is
-// bound to one of these cores and no two to the same. Collective. False where nothing may be
-// measured; the program then goes straight to harness_end.
+// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N, --calibrate only; checks that
+// each rank is bound to one of these cores and no two to the same. Collective. False where nothing
+// may be measured; the program then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.

@@ -222,8 +222,7 @@ static bool search_size(Cell* cell)
         if (size == low || size == high)
             break;
     }
-    return nearest.factor <= near_enough &&
-           nbc_call_resize(harness, &cell->call, nearest.choice);
+    return nearest.factor <= near_enough && nbc_call_resize(harness, &cell->call, nearest.choice);
 }
 
 // Chooses what the driver has not; null, or why this cannot be.
@@ -298,8 +297,8 @@ static void report(const Cell* cell, NbcTimes* const all[part_count], int count)
         nbc_ratios(all[alone_comm], all[alone_comp], all[together], ranks, count);
     for (int index = 0; index < count; ++index) {
         ratios[index] = nbc_overhead(totals[together][index], comp_us, comm_us);
-        overlaps[index] = nbc_overlap_osu(totals[together][index], comp_us * found.comp_slowdown,
-                                          comm_us);
+        overlaps[index] =
+            nbc_overlap_osu(totals[together][index], comp_us * found.comp_slowdown, comm_us);
     }
     harness_emit(cell->harness, cell->name, "r_overhead", "ratio", ratios, count);
     harness_emit(cell->harness, cell->name, "overlap_osu", "%", overlaps, count);
@@ -323,8 +322,7 @@ static void emit_residual(const Cell* cell)
     if (getenv("NBC_SKEW") == NULL)
         return;
     const double local_us = nbc_clock_now_us(&cell->clock);
-    double offset_us =
-        nbc_clock_global_us(&cell->clock, local_us) - nbc_clock_true_us();
+    double offset_us = nbc_clock_global_us(&cell->clock, local_us) - nbc_clock_true_us();
     double greatest_us = 0.0;
     offset_us = fabs(offset_us);
     MPI_Reduce(&offset_us, &greatest_us, 1, MPI_DOUBLE, MPI_MAX, 0, cell->harness->comm);
@@ -373,8 +371,9 @@ static void run_case(const Harness* harness, NbcClock* clock, const char* name)
     cell.harness = harness;
     cell.clock = *clock;
     if (!read_case(name, &cell)) {
-        harness_fail(harness, "a case is 'OPERATION [SIZE,] COMM [x COMP] ms', as 'ibcast 8 ms'; "
-                              "operations stand in bench/mpi/nbc_calls.c");
+        harness_fail(harness,
+                     "a case is 'OPERATION [SIZE,] COMM [x COMP] ms', as 'ibcast 8 ms'; "
+                     "operations stand in bench/mpi/nbc_calls.c");
     }
     const double shorter_us = fmin(cell.comm_target_us, cell.comp_target_us);
     cell.clock.patience_us = patience_least_us + patience_part * shorter_us;

@@ -88,12 +88,11 @@ bool nbc_call_resize(const Harness* harness, NbcCall* call, size_t size)
             harness_fail(harness, "no memory");
     }
     for (int rank = 0; rank < harness->ranks; ++rank) {
-        call->counts[rank] =
-            call->kind == kind_ialltoallv
-                ? (share_of(call, rank) < share_of(call, harness->rank)
-                       ? share_of(call, rank)
-                       : share_of(call, harness->rank))
-                : share_of(call, rank);
+        call->counts[rank] = call->kind == kind_ialltoallv
+                                 ? (share_of(call, rank) < share_of(call, harness->rank)
+                                        ? share_of(call, rank)
+                                        : share_of(call, harness->rank))
+                                 : share_of(call, rank);
         call->displacements[rank] = rank * (int)call->size;
     }
     return true;
@@ -166,10 +165,10 @@ static void fill(const Harness* harness, NbcCall call)
             ((double*)call.out)[index] = harness->rank + (double)(index % 100);
         return;
     }
-    const int blocks = call.kind == kind_ialltoall || call.kind == kind_ialltoallv ||
-                               call.kind == kind_iscatter
-                           ? harness->ranks
-                           : 1;
+    const int blocks =
+        call.kind == kind_ialltoall || call.kind == kind_ialltoallv || call.kind == kind_iscatter
+            ? harness->ranks
+            : 1;
     for (int to = 0; to < blocks; ++to) {
         for (size_t index = 0; index < call.size; ++index) {
             call.out[(size_t)to * call.size + index] =

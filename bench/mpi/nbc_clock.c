@@ -74,8 +74,9 @@ static NbcFix ask(const NbcClock* clock, int with)
     const double begin_us = nbc_clock_true_us();
     for (int trip = 0; trip < trips_most; ++trip) {
         double answer_us = 0.0;
-        double is_last = trip + 1 == trips_most || (trip + 1 >= trips_least &&
-                         nbc_clock_true_us() - begin_us > calibration_most_us);
+        double is_last =
+            trip + 1 == trips_most ||
+            (trip + 1 >= trips_least && nbc_clock_true_us() - begin_us > calibration_most_us);
         const double asked_us = nbc_clock_now_us(clock);
         MPI_Send(&is_last, 1, MPI_DOUBLE, with, 1, clock->leads);
         MPI_Recv(&answer_us, 1, MPI_DOUBLE, with, 1, clock->leads, MPI_STATUS_IGNORE);

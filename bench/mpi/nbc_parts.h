@@ -13,13 +13,13 @@
 // nodes the first rank of each finds the offset of its clock from rank 0's by round trips, the
 // quickest of which counts. Two fixes give the drift.
 typedef struct {
-    MPI_Comm node;     // ranks with one clock
-    MPI_Comm leads;    // the first rank of each node; MPI_COMM_NULL elsewhere
+    MPI_Comm node;   // ranks with one clock
+    MPI_Comm leads;  // the first rank of each node; MPI_COMM_NULL elsewhere
     int nodes;
-    NbcFix first;      // when the program began
-    NbcFix begin;      // of this cell
-    NbcFix end;        // of this cell
-    double skew_us;    // NBC_SKEW: an invented offset, for tests, which takes each rank for a node
+    NbcFix first;    // when the program began
+    NbcFix begin;    // of this cell
+    NbcFix end;      // of this cell
+    double skew_us;  // NBC_SKEW: an invented offset, for tests, which takes each rank for a node
     double skew_drift;
     double start_us;   // local time at which the program began
     double margin_us;  // between agreeing on a start and the start; rank 0's counts
@@ -45,12 +45,12 @@ bool nbc_clock_was_late(const Harness* harness, NbcClock* clock, bool was_late);
 
 // --- nbc_calls.c
 typedef struct {
-    int kind;       // index of the operation
-    size_t size;    // bytes: the message, or a rank's block
-    size_t room;    // bytes that each buffer has
+    int kind;     // index of the operation
+    size_t size;  // bytes: the message, or a rank's block
+    size_t room;  // bytes that each buffer has
     unsigned char* out;
     unsigned char* in;
-    int* counts;    // of the v-forms: counts and displacements
+    int* counts;  // of the v-forms: counts and displacements
     int* displacements;
 } NbcCall;
 

@@ -102,14 +102,13 @@ NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes*
         found.share_call += call / all / ranks;
         found.share_comp += computation / all / ranks;
         found.share_wait += wait / all / ranks;
-        overheads[rank] = nbc_overhead(of_rank(both, ranks, count, rank, in_all), comp_reference,
-                                       comm_reference);
+        overheads[rank] =
+            nbc_overhead(of_rank(both, ranks, count, rank, in_all), comp_reference, comm_reference);
     }
     qsort(overheads, (size_t)ranks, sizeof *overheads, compare);
     found.rank_overhead_least = overheads[0];
-    found.rank_overhead_median = ranks % 2
-                                     ? overheads[ranks / 2]
-                                     : (overheads[ranks / 2 - 1] + overheads[ranks / 2]) / 2.0;
+    found.rank_overhead_median =
+        ranks % 2 ? overheads[ranks / 2] : (overheads[ranks / 2 - 1] + overheads[ranks / 2]) / 2.0;
     found.rank_overhead_greatest = overheads[ranks - 1];
     free(overheads);
     return found;

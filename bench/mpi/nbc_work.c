@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The computation: every thread of the OpenMP team multiplies its own square matrices of doubles,
 // `order` wide. One product is the whole work. Its matrices take 24 * order^2 bytes: some 240 KiB
-// where it lasts 1 ms, 4 MiB where it lasts 64 ms, and of these 8 * 32 * order are in use at a time.
+// where it lasts 1 ms, 4 MiB where it lasts 64 ms, and of these 8 * 32 * order are in use at a
+// time.
 #include <omp.h>
 #include <stdlib.h>
 
