@@ -7,7 +7,8 @@ are sentences, settings lists of [library, text], work (calibrated) of [case, te
 are those of heat.py. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
 ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or {library,
 skipped}, raw being how many samples a round has; ratios {rival, min, lower, median, upper, samples,
-required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim, verdict} are about the figure of ours itself.
+required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim, verdict} are about
+the figure of ours itself.
 """
 
 from __future__ import annotations

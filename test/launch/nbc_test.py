@@ -14,7 +14,7 @@ import fixture
 
 sys.path.insert(0, str(fixture.ROOT / "python"))
 
-from headway import jobs  # noqa: E402
+from headway import jobs
 
 SKEW_US = 5000.0
 
@@ -30,7 +30,9 @@ class Nbc(fixture.InFolder):
         cls.program = jobs.build(fixture.stage() / "bin" / "mpicc", "nbc",
                                  fixture.ROOT / "bench" / "mpi", cls.folder, has_openmp=True)
 
-    def start(self, ranks: int, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    def start(
+        self, ranks: int, *words: str, **variables: str
+    ) -> "subprocess.CompletedProcess[str]":
         environment = fixture.clean_environment() | {"OMP_NUM_THREADS": "1"} | variables
         return subprocess.run([fixture.mpiexec(), "-n", str(ranks), str(self.program), *words],
                               env=environment, capture_output=True, text=True, check=False,
