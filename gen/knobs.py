@@ -44,6 +44,7 @@ class Knob:
     range: list[str] = field(default_factory=list)
     unit: str = ""
     form: str = ""
+    with_list: str = ""
     group: str = "messages"
     late: bool = False
 
@@ -81,7 +82,11 @@ class Knob:
         if self.type == "choice":
             if self.default not in self.choices or self.default in self.not_built:
                 raise BadKnob(f"knob {self.name}: the default is not a choice that is built")
+            if self.with_list and self.with_list not in self.choices:
+                raise BadKnob(f"knob {self.name}: with_list is no choice")
             return
+        if self.with_list:
+            raise BadKnob(f"knob {self.name}: only a choice can have a list")
         if self.is_text:
             if self.default or self.range:
                 raise BadKnob(f"knob {self.name}: a {self.type} is empty by default and has no "
@@ -130,6 +135,10 @@ def _enumeration(knob: Knob) -> str:
 def _field(knob: Knob) -> str:
     if knob.type == "choice":
         value = f"{knob.cpp_type}::{enumerator(knob.default)}"
+        if knob.with_list:
+            return (f"    /// {knob.about}\n    {knob.cpp_type} {knob.name} = {value};\n"
+                    f"    /// What follows `{knob.with_list}:`; empty where nothing does.\n"
+                    f"    std::string {knob.name}_list;\n")
     elif knob.is_text:
         return f"    /// {knob.about}\n    {knob.cpp_type} {knob.name};\n"
     else:
@@ -153,17 +162,19 @@ def _row(knob: Knob) -> str:
             f"     [](Knobs& knobs, std::string_view value) {{ knobs.{knob.name} = value; }},\n"
             f"     nullptr,\n"
             f"     [](const Knobs& knobs) {{ return std::string_view(knobs.{knob.name}); }},\n"
-            f"{facts}}},\n")
+            f"{facts}, \"\"}},\n")
+    store = f"[](Knobs& knobs, std::string_view value) {{ knobs.{knob.name}_list = value; }}"
+    store_list = store if knob.with_list else "nullptr"
     return (
         f'    {{"{knob.name}", KnobType::{knob.type}, {lowest}U, {highest}U,\n'
         f'     "{choices}", "{missing}",\n'
         f"     [](Knobs& knobs, std::uint64_t value) {{\n"
         f"         knobs.{knob.name} = static_cast<{knob.cpp_type}>(value);\n"
-        f"     }},\n     nullptr,\n"
+        f"     }},\n     {store_list},\n"
         f"     [](const Knobs& knobs) {{\n"
         f"         return static_cast<std::uint64_t>(knobs.{knob.name});\n"
         f"     }},\n     nullptr,\n"
-        f"{facts}}},\n")
+        f"{facts}, \"{knob.with_list}\"}},\n")
 
 
 def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
@@ -194,7 +205,9 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
         "    std::string_view (*load_text)(const Knobs& knobs);\n"
         "    std::string_view about;\n"
         "    KnobGroup group;\n"
-        "    bool is_late;  ///< it may change while MPI runs\n};\n\n"
+        "    bool is_late;  ///< it may change while MPI runs\n"
+        "    std::string_view with_list;  ///< the choice that a list may follow after a ':'\n"
+        "};\n\n"
         f"inline constexpr KnobRow knob_table[] = {{\n{rows}}};\n\n"
         "/// Variables with our prefix that are no settings.\n"
         f"inline constexpr std::string_view not_knobs[] = {{{others}}};\n\n"
@@ -204,7 +217,8 @@ def render_header(knobs: list[Knob], not_knobs: list[str]) -> str:
 def _values(knob: Knob) -> str:
     if knob.type == "choice":
         later = [f"{choice} (not built yet)" for choice in knob.not_built]
-        return ", ".join([c for c in knob.choices if c not in knob.not_built] + later)
+        listed = [f"{c}[:list]" if c == knob.with_list else c for c in knob.choices]
+        return ", ".join([c for c in listed if c not in knob.not_built] + later)
     if knob.is_text:
         return knob.form or "name of a file"
     return f"{knob.range[0]} to {knob.range[1]} {knob.unit or knob.type}"

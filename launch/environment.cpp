@@ -151,6 +151,16 @@ EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentCho
     return both;
 }
 
+std::string value_in(const std::vector<std::string>& inherited, const EnvironmentChoice& choice,
+                     std::string_view name)
+{
+    std::string value = value_of(inherited, name);
+    for (const auto& [each, text] : choice.set) {
+        value = each == name ? text : value;
+    }
+    return value;
+}
+
 std::string own_program_directory()
 {
     std::error_code error;

@@ -43,6 +43,10 @@ std::vector<std::string> environment_of_launcher(std::vector<std::string> inheri
                                                  const EnvironmentChoice& choice,
                                                  const std::string& library_directory);
 
+/// What a variable will be for ranks with that choice; empty where it is not set.
+std::string value_in(const std::vector<std::string>& inherited, const EnvironmentChoice& choice,
+                     std::string_view name);
+
 /// What the options of all programs and those of one make together; the program's win.
 EnvironmentChoice combine(const EnvironmentChoice& for_all, const EnvironmentChoice& of_program);
 

@@ -99,7 +99,15 @@ base::Outcome Job::start_ranks()
 {
     // User-level ranks have no cores; their workers do.
     const Binding binding = options_.rank_host == RankHost::ult ? Binding::none : options_.binding;
-    const auto places = place_ranks(binding, identity_.rank_count, options_.cpus_per_rank);
+    if (auto reserved = reserve(); !reserved) {
+        set_exit_code(1);
+        return reserved;
+    }
+    const bool fills_cores = reservation_ && !is_hosted() && options_.cpus_per_rank == 1 &&
+                             binding == Binding::automatic;
+    const auto places = fills_cores
+                            ? share_cores(identity_.rank_count)
+                            : place_ranks(binding, identity_.rank_count, options_.cpus_per_rank);
     if (!places) {
         set_exit_code(1);
         return base::Failure{places.sentence()};
@@ -118,6 +126,7 @@ base::Outcome Job::start_ranks()
             say("rank " + std::to_string(index) + " is " + places.value()[index].description);
         }
     }
+    show_map(places.value());
     if (is_hosted()) {
         return start_hosts(places.value());
     }
@@ -137,8 +146,70 @@ base::Outcome Job::start_rank(std::size_t index, const Program& program, const P
     plan.arguments = program.arguments;
     plan.directory = program.directory;
     plan.cpus = place.cpus;
-    return start_process(index, std::move(plan), inherited_,
-                         combine(options_.environment, program.environment), identity_);
+    EnvironmentChoice environment = combine(options_.environment, program.environment);
+    if (reservation_) {
+        const std::string clash =
+            clash_of_places(*reservation_, value_in(inherited_, environment, "OMP_PLACES"));
+        if (!clash.empty()) {
+            return base::Failure{clash};
+        }
+        for (const auto& setting : openmp_of(place)) {
+            if (value_in(inherited_, environment, setting.first).empty()) {
+                environment.set.push_back(setting);
+            }
+        }
+    }
+    return start_process(index, std::move(plan), inherited_, environment, identity_);
+}
+
+/// Keeps cores for the threads that move messages, if the job's executor has such.
+base::Outcome Job::reserve()
+{
+    std::string list;
+    if (!find_dedicated(inherited_, options_.environment.set, list)) {
+        return base::Done{};
+    }
+    auto chosen = choose_cores(list);
+    if (!chosen) {
+        return base::Failure{chosen.sentence()};
+    }
+    if (auto left = leave_cores(chosen.value()); !left) {
+        return left;
+    }
+    reservation_ = std::move(chosen.value());
+    std::string cpus;
+    for (const int cpu : reservation_->cpus) {
+        cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
+    }
+    options_.environment.set.emplace_back("HEADWAY_PROGRESS", "dedicated:" + cpus);
+    return base::Done{};
+}
+
+/// Of a rank that is a process.
+std::vector<std::pair<std::string, std::string>> Job::openmp_of(const Place& place) const
+{
+    return openmp_settings(place, static_cast<int>(usable_cores().size()) / identity_.rank_count);
+}
+
+/// Which core moves messages, and where the ranks and their OpenMP threads are.
+void Job::show_map(const std::vector<Place>& places)
+{
+    if (!reservation_) {
+        return;
+    }
+    say(reservation_->description + " is dedicated to progress");
+    for (std::size_t index = 0; index < places.size(); ++index) {
+        std::string line = "rank " + std::to_string(index) + " is " + places[index].description;
+        if (is_hosted()) {
+            say(line);
+            continue;
+        }
+        for (const auto& [name, value] : openmp_of(places[index])) {
+            const std::string set = value_in(inherited_, options_.environment, name);
+            line += ", " + name + "=" + (set.empty() ? value : set);
+        }
+        say(line);
+    }
 }
 
 base::Outcome Job::start_hosts(const std::vector<Place>& places)

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -23,6 +24,7 @@
 #include "output.hpp"
 #include "placement.hpp"
 #include "pmi_server.hpp"
+#include "reservation.hpp"
 
 namespace headway::launch {
 
@@ -74,6 +76,9 @@ class Job {
     // Start (job.cpp)
     base::Outcome prepare();
     base::Outcome start_ranks();
+    base::Outcome reserve();
+    void show_map(const std::vector<Place>& places);
+    std::vector<std::pair<std::string, std::string>> openmp_of(const Place& place) const;
     base::Outcome start_rank(std::size_t index, const Program& program, const Place& place);
     base::Outcome start_hosts(const std::vector<Place>& places);
     base::Outcome start_host(std::size_t index, const HostPlan& whole, const Place& home);
@@ -142,6 +147,7 @@ class Job {
     int signals_ = -1;
     int shared_descriptor_ = -1;  ///< of the ranks: handed in by one, handed out to the others
     sigset_t signals_before_{};
+    std::optional<Reservation> reservation_;  ///< cores that the ranks leave to others
     rlimit descriptors_before_{};
     bool is_out_watched_ = false;
     bool is_err_watched_ = false;

@@ -50,6 +50,7 @@ constexpr Option table[] = {
     {"cpus-per-proc", Action::cpus_per_rank, 1, ""},
     {"report-bindings", Action::report_bindings, 0, ""},
     {"report", Action::report, 0, ""},
+    {"progress", Action::progress, 1, ""},
     {"label", Action::label, 0, ""},
     {"l", Action::label, 0, ""},
     {"tag-output", Action::label, 0, ""},

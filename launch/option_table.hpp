@@ -23,6 +23,7 @@ enum class Action {
     cpus_per_rank,
     report_bindings,
     report,
+    progress,
     label,
     timeout,
     ranks,

@@ -329,6 +329,9 @@ base::Outcome Reader::apply(const Option& option)
         case Action::report:
             options_.environment.set.emplace_back("HEADWAY_STATS", "2");
             return base::Done{};
+        case Action::progress:
+            options_.environment.set.emplace_back("HEADWAY_PROGRESS", values_[0]);
+            return base::Done{};
         case Action::label:
             options_.has_label = true;
             return base::Done{};

@@ -11,11 +11,6 @@
 namespace headway::launch {
 namespace {
 
-struct Core {
-    int index;  ///< the operating system's number, for messages
-    std::vector<int> cpus;
-};
-
 struct TopologyDeleter {
     void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
@@ -23,7 +18,35 @@ struct BitmapDeleter {
     void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 
-/// The cores mpiexec may use, each with those of its cpus that it may use.
+std::string join(const std::vector<int>& numbers)
+{
+    std::string text;
+    for (const int number : numbers) {
+        text += (text.empty() ? "" : ",") + std::to_string(number);
+    }
+    return text;
+}
+
+Place place_on(const Core* first, std::size_t count)
+{
+    Place place;
+    std::vector<int> indices;
+    for (const Core* core = first; core != first + count; ++core) {
+        indices.push_back(core->index);
+        place.cpus.insert(place.cpus.end(), core->cpus.begin(), core->cpus.end());
+    }
+    place.description = "bound to core " + join(indices) + " (cpu " + join(place.cpus) + ")";
+    return place;
+}
+
+/// More cpus than this cannot be among the allowed ones; saves reading the topology.
+bool is_certainly_too_many(std::size_t wanted)
+{
+    return wanted > static_cast<std::size_t>(usable_cpu_count());
+}
+
+}  // namespace
+
 std::vector<Core> usable_cores()
 {
     hwloc_topology_t raw = nullptr;
@@ -55,35 +78,6 @@ std::vector<Core> usable_cores()
     }
     return cores;
 }
-
-std::string join(const std::vector<int>& numbers)
-{
-    std::string text;
-    for (const int number : numbers) {
-        text += (text.empty() ? "" : ",") + std::to_string(number);
-    }
-    return text;
-}
-
-Place place_on(const Core* first, std::size_t count)
-{
-    Place place;
-    std::vector<int> indices;
-    for (const Core* core = first; core != first + count; ++core) {
-        indices.push_back(core->index);
-        place.cpus.insert(place.cpus.end(), core->cpus.begin(), core->cpus.end());
-    }
-    place.description = "bound to core " + join(indices) + " (cpu " + join(place.cpus) + ")";
-    return place;
-}
-
-/// More cpus than this cannot be among the allowed ones; saves reading the topology.
-bool is_certainly_too_many(std::size_t wanted)
-{
-    return wanted > static_cast<std::size_t>(usable_cpu_count());
-}
-
-}  // namespace
 
 Share share_of(int total, int parts, int index) noexcept
 {

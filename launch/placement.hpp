@@ -15,6 +15,14 @@ struct Place {
     std::string description;  ///< "core 3 (cpu 3,7)", or why there is none
 };
 
+struct Core {
+    int index;  ///< the operating system's number, for messages
+    std::vector<int> cpus;
+};
+
+/// The cores mpiexec may use, each with those of its cpus that it may use.
+std::vector<Core> usable_cores();
+
 /// A part of consecutive things.
 struct Share {
     int first;

@@ -26,6 +26,9 @@ Options of the job
                           (core when there are enough cores, else none)
   --cpus-per-rank COUNT   cores a rank is bound to (1)
   --report-bindings       say which cores each rank is bound to
+  --progress WHO          who moves messages of ranks that compute: none, agent (default), thread,
+                          idle, timer, or dedicated[:CPUS]: a core (the first, or those of CPUS) is
+                          kept for that, and ranks and their OpenMP threads keep off it
   --report                print a page at the end: time in MPI by rank and by call, bytes, wake-ups
   --label, -l             begin every line with the rank that wrote it
   --timeout SECONDS       end the job after that time, with exit code 124

@@ -121,13 +121,16 @@ static bool read_options(int argc, char** argv, Harness* harness)
             harness->work = value;
         } else if (strcmp(name, "--threads") == 0 && strcmp(value, "multiple") == 0) {
             continue;  // read before MPI was initialised
+        } else if (strcmp(name, "--calibrate") == 0 && strcmp(value, "only") == 0) {
+            harness->calibrates_only = true;
         } else if (strcmp(name, "--cores") == 0 && read_cores(value, harness->cores) > 0) {
             harness->core_count = read_cores(value, harness->cores);
         } else {
             if (harness->rank == 0) {
                 fprintf(stderr,
                         "bench: '%s %s' is not understood; options are --budget-ms MILLISECONDS, "
-                        "--cases 'A;B', --cores 0,1, --work 'A=N;B=N', --threads multiple.\n",
+                        "--cases 'A;B', --cores 0,1, --work 'A=N;B=N', --threads multiple, "
+                        "--calibrate only.\n",
                         name, value);
             }
             return false;
@@ -189,8 +192,21 @@ bool harness_wants(const Harness* harness, const char* case_name)
 
 long harness_work(const Harness* harness, const char* case_name)
 {
-    const char* const number = after_name(harness->work, case_name, "=");
-    return number == NULL || *number == '\0' ? 0 : strtol(number + 1, NULL, 10);
+    return harness_work_part(harness, case_name, 0);
+}
+
+long harness_work_part(const Harness* harness, const char* case_name, int part)
+{
+    const char* number = after_name(harness->work, case_name, "=");
+    if (number == NULL || *number == '\0')
+        return 0;
+    for (++number; part > 0; --part) {
+        number += strcspn(number, ":;");
+        if (*number != ':')
+            return 0;
+        ++number;
+    }
+    return strtol(number, NULL, 10);
 }
 
 double harness_now_us(void)

@@ -24,6 +24,7 @@ typedef struct {
     const char* work;              // 'CASE=ITERATIONS;...'; NULL: none
     int cores[harness_cores_max];  // on which ranks must run, one each
     int core_count;                // 0: nothing is checked
+    bool calibrates_only;          // what the driver chooses the work from is wanted, no figures
     bool is_mean;                  // a sample is the mean over the ranks, else what rank 0 sees
 } Harness;
 
@@ -31,9 +32,9 @@ typedef struct {
 typedef void (*HarnessStep)(void* context, long repeats);
 
 // Initialises MPI, with MPI_THREAD_MULTIPLE if the option --threads multiple asks for it, reads the
-// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N and checks that each rank is
-// bound to one of these cores and no two to the same. Collective. False where nothing may be
-// measured; the program then goes straight to harness_end.
+// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N, --calibrate only; checks that
+// each rank is bound to one of these cores and no two to the same. Collective. False where nothing
+// may be measured; the program then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
@@ -42,6 +43,9 @@ bool harness_wants(const Harness* harness, const char* case_name);
 // Iterations that the driver chose for this case (option --work); 0 where it chose none. With a
 // calibration the program then measures what the choice needs (python/headway/calibration.py).
 long harness_work(const Harness* harness, const char* case_name);
+
+// The same for work of several numbers (A=N:M:...), by their place.
+long harness_work_part(const Harness* harness, const char* case_name, int part);
 
 // Microseconds of a clock that all processes of a node share.
 double harness_now_us(void);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`,
-`sim COLLECTIVE`, `graph COLLECTIVE`, `tune`."""
+`sim COLLECTIVE`, `graph COLLECTIVE`, `tune`, `advise PROGRAM`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from headway import bench, check_host, graph, info, report, sim, tune
+from headway import advise, bench, check_host, graph, info, report, sim, tune
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,6 +56,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     tune.add_arguments(tune_parser)
     tune_parser.set_defaults(main=tune.main)
+    advise_parser = commands.add_parser(
+        "advise", help="say whether progress would make a program faster",
+        description=advise.__doc__
+    )
+    advise.add_arguments(advise_parser)
+    advise_parser.set_defaults(main=advise.main)
     options = parser.parse_args(arguments)
     try:
         return int(options.main(options))

@@ -57,6 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true",
                         help="5 short rounds, or as many as 40 s allow, but 2")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds at least (default 9)")
+    parser.add_argument("--cases", metavar="A;B",
+                        help="these cases only; of a grid any cell: 'ibcast 1 x 64 ms'")
+    parser.add_argument("--whole-grid", action="store_true",
+                        help="of a bench with a grid all cells, not those of the diagonal")
     parser.add_argument("--json", metavar="FILE", help="write JSON lines to FILE ('-': stdout)")
     parser.add_argument("--require", action="store_true", help="exit 1 unless all limits hold")
     parser.add_argument("--stage", help="staged Headway (default: HEADWAY_STAGE or build/stage)")
@@ -129,6 +133,10 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
     """Measures one bench, prints its table unless standard output is for JSON; returns what the
     JSON lines say, and whether all limits hold (one without a figure does not)."""
     description = descriptions.load(ROOT / "bench", name)
+    if options.whole_grid:
+        description = descriptions.restrict(description, descriptions.whole_grid(description))
+    elif options.cases:
+        description = descriptions.restrict(description, options.cases.split(";"))
     if any(job.is_counted for job in description.jobs):
         callgrind.require()
     libraries_named = _library_names(options, description)
@@ -141,7 +149,7 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
                 for label, entry in measured.items()}
     about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick,
              "command": _command_line(options, name)}
-    sampling_s = SAMPLING_QUICK_S if options.quick else SAMPLING_S
+    sampling_s = SAMPLING_QUICK_S if options.quick else description.sampling_s or SAMPLING_S
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
     tell = teller("bench", time.monotonic())
     runner = Runner(description, measured, cores, budget_ms)
@@ -170,6 +178,10 @@ def _command_line(options: argparse.Namespace, name: str) -> str:
         parts += ["--libraries", options.libraries]
     elif options.rivals != ",".join(rivals.RIVALS):
         parts += ["--rivals", options.rivals]
+    if options.whole_grid:
+        parts.append("--whole-grid")
+    elif options.cases:
+        parts += ["--cases", f"'{options.cases}'"]
     return " ".join(parts)
 
 
@@ -262,14 +274,19 @@ def _prepare(
                 abi_compiler = mpich / "bin" / "mpicc_abi"
             compiler = abi_compiler
         binaries = {
-            program: jobs.build(compiler, program, ROOT / "bench" / "mpi", ROOT / "build" / "bench")
+            program: jobs.build(compiler, program, ROOT / "bench" / "mpi",
+                                ROOT / "build" / "bench", description.has_openmp)
             for program in sorted(description.programs)
         }
         result[library.label] = Measured(library, binaries)
-        for variant in description.variants if name == libraries.OURS else ():
-            own = libraries.ours(stage, variant.launcher)
+        for variant in description.variants:
+            if (variant.of or libraries.OURS) != name:
+                continue
+            own = library if variant.of else libraries.ours(stage, variant.launcher)
             other = libraries.variant(own, variant)
-            result[other.label] = Measured(other, binaries, variant.program, variant.arguments)
+            result[other.label] = Measured(
+                other, binaries, variant.program, variant.arguments, variant.pin
+            )
     return result
 
 
@@ -295,6 +312,7 @@ def _make_plan(
             if variant.label in measured
         },
         own_cases=description.own_cases,
+        rival_variants=frozenset(each.label for each in description.variants if each.of),
         limit_s=LIMIT_QUICK_S if options.quick and not options.rounds else None,
     )
 

@@ -18,6 +18,7 @@ from typing import Any
 from headway.jobs import JobError, JobResult
 
 TRANSFER, KERNEL = "transfer_us", "kernel_ns"
+SIZE, ORDER = "size_bytes", "order"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,52 @@ def _kernel_ns(results: Mapping[str, Sequence[JobResult]]) -> float:
     return min(medians)
 
 
-def option(chosen: Mapping[str, Work]) -> list[str]:
-    """The program's arguments that hand the work over."""
-    return ["--work", ";".join(f"{case}={work.iterations}" for case, work in chosen.items())]
+def texts(chosen: Mapping[str, Work]) -> dict[str, str]:
+    """The work of each case as the program's option --work has it."""
+    return {case: str(work.iterations) for case, work in chosen.items()}
+
+
+def option(work: Mapping[str, str], called: Mapping[str, str]) -> list[str]:
+    """The arguments of a program that hand its work over; `called` are its cases by its names."""
+    entries = [f"{name}={work[case]}" for name, case in called.items() if case in work]
+    return ["--work", ";".join(entries)] if entries else []
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a program chose by itself (--calibrate only), made one for all libraries."""
+
+    size_bytes: int
+    order: int
+    fastest: str
+
+    @property
+    def text(self) -> str:
+        """As the option --work has it."""
+        return f"{self.size_bytes}:{self.order}"
+
+    def fields(self) -> dict[str, Any]:
+        """For the JSON line."""
+        return {"size_bytes": self.size_bytes, "order": self.order, "fastest": self.fastest}
+
+
+def choose_sizes(
+    results: Mapping[str, Sequence[JobResult]], cases: Sequence[str]
+) -> dict[str, Sizes]:
+    """The largest size of all libraries, which is the fastest one's, and the median order. Cases
+    without a size have none."""
+    chosen = {}
+    for case in cases:
+        sizes = {
+            name: statistics.median(medians)
+            for name, library_jobs in results.items()
+            if (medians := _medians(library_jobs, SIZE, case))
+        }
+        orders = [
+            value for library_jobs in results.values()
+            for value in _medians(library_jobs, ORDER, case)
+        ]
+        if sizes and orders:
+            fastest = max(sizes, key=lambda name: sizes[name])
+            chosen[case] = Sizes(round(sizes[fastest]), round(statistics.median(orders)), fastest)
+    return chosen

@@ -2,12 +2,13 @@
 """The data of the page that shows what benches measured, made from their JSON lines.
 
 {format, title, claims, benches}. A claim is summary.Claim as an object. A bench: {name, title,
-command, facts, notes, settings, work, libraries, variants, metrics}; facts and notes are sentences,
-settings lists of [library, text], work (calibrated) of [case, text]. A metric: {name, unit, better,
-judged, note, cases}. A case: {name, figures, ratios, limits}: figures are {library, min, lower,
-median, upper, samples, raw} or {library, skipped}, raw being how many samples a round has; ratios
-{rival, min, lower, median, upper, samples, required, sign, aim, verdict} are speed-ups of ours;
-limits {required, sign, aim, verdict} are about the figure of ours itself.
+command, facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts and notes
+are sentences, settings lists of [library, text], work (calibrated) of [case, text]; maps and ranks
+are those of heat.py. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
+ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or {library,
+skipped}, raw being how many samples a round has; ratios {rival, min, lower, median, upper, samples,
+required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim, verdict} are about
+the figure of ours itself.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from headway import summary
-from headway.presentation import short_number
+from headway import heat, summary
+from headway.presentation import work_text
 
 FORMAT = "headway-charts-1"
 
@@ -99,6 +100,8 @@ def _bench(head: Entry, lines: Sequence[Entry]) -> dict[str, Any]:
         "libraries": list(head["settings"]),
         "variants": head["variants"],
         "metrics": [_metric(metric, lines) for metric in head["metrics"]],
+        "maps": heat.maps(lines),
+        "ranks": heat.all_ranks(lines),
     }
 
 
@@ -115,11 +118,8 @@ def _notes(head: Entry) -> list[str]:
 
 
 def _work(head: Entry) -> list[list[str]]:
-    return [
-        [case, f"{short_number(work['work_us'])} us, the same for all; the fastest transfer took "
-               f"{short_number(work['transfer_us'])} us ({work['fastest']})"]
-        for case, work in head.get("work", {}).items()
-    ]
+    return [[case, f"{work_text(work)}; the same for all"]
+            for case, work in head.get("work", {}).items()]
 
 
 def _metric(metric: Entry, lines: Sequence[Entry]) -> dict[str, Any]:

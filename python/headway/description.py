@@ -7,6 +7,8 @@ cores    = how many cores the jobs share (default 2)
 rivals   = false: only ours can do it, no rival is measured (default true)
 launcher = further arguments of our mpiexec (default none)
 rounds   = so many rounds suffice, for figures that hardly vary (default: those of the protocol)
+openmp   = true: the programs use OpenMP; a rank has a thread unless a job says OMP_NUM_THREADS
+sampling_s = time for the samples of one library in a round (default: that of the protocol)
 
 [[metric]]         one or more figures, each printed by the program for every case
 name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
@@ -17,8 +19,9 @@ note     = one line that explains the figure (default none)
 [metric.limits]    "case" = { required = R, aim = A, against = LIBRARY }, or a list of them. R and A
            are speed-ups (against the best rival unless `against` names a library), or values;
            at_most = true: the speed-up may be R at most (what a variant may cost); rounds = N:
-           judged after so many rounds at least. The case "geometric mean" is the mean of the
-           speed-ups of all cases over the best rival of each
+           judged after so many rounds at least; of = VARIANT: a value of that variant of ours.
+           The case "geometric mean" is the mean of the speed-ups of all cases over the best rival
+           of each; "each case" and "each median" stand for all of them
 
 [[job]]            one or more; a round runs all of them with every library
 ranks    = number of ranks
@@ -41,25 +44,37 @@ without  = { LIBRARY = "why it cannot run this job" } (default none)
 [[difference]]     a case that nobody runs: what one case is more than another, in every metric
 case     = its name; of, minus = the two cases
 
+[[median]]         a case that nobody runs: the median of others, in every metric
+case     = its name; of = those cases
+
+[grid]             jobs and medians of cells of bench/mpi/nbc.c (grid.py)
+
 [[variant]]        ours with settings other than the defaults, measured beside it, never a rival
 label    = its name in tables and limits
+of       = RIVAL: that rival with other settings, a rival too
+pin      = false: its jobs are not pinned (default: as the job says)
 environment = { HEADWAY_NAME = "value" } (default none)
 launcher = arguments of mpiexec in the place of the bench's (default: the bench's)
 program, arguments = in the place of the job's (default: the job's)
-cases    = the cases it runs
+cases    = the cases it runs, or "all"
 
 [calibration]      fixed work, chosen once before the rounds and the same for all (calibration.py)
 work_of_fastest = the work takes so many times the fastest library's transfer
+by_program = true: a program with `--calibrate only` prints `size_bytes` and `order` of each case;
+           the largest size of all libraries, the fastest one's, and the median order are for all
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from headway import grid as grids
+
+EACH_CASE, EACH_MEDIAN = "each case", "each median"
 GEOMETRIC_MEAN = "geometric mean"
 
 
@@ -70,14 +85,15 @@ class DescriptionError(Exception):
 @dataclass(frozen=True)
 class Limit:
     """What is required of a figure, and what we aim for (None: no aim): a speed-up over `against`
-    (None: the best rival), or a value of ours; the metric says which. rounds: how many it takes
-    at least to judge it."""
+    (None: the best rival), or a value of ours, or of a variant of ours (`of`); the metric says
+    which. rounds: how many it takes at least to judge it."""
 
     required: float
     aim: float | None = None
     against: str | None = None
     at_most: bool = False
     rounds: int = 0
+    of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +125,7 @@ class Job:
     is_counted: bool = False
     without: Mapping[str, str] = field(default_factory=dict)
     hosts: int = 0
+    delay_to_us: float | None = None  # HEADWAY_DELAY_US is found for this time of communication
 
     def name_in_program(self, case: str) -> str:
         """What the program calls one of the cases."""
@@ -125,8 +142,17 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Median:
+    """The median of the cases `of`."""
+
+    case: str
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Variant:
-    """Ours with settings other than the defaults, or another program beside it."""
+    """Ours with settings other than the defaults, or another program beside it; or a rival (`of`)
+    with other settings."""
 
     label: str
     environment: Mapping[str, str]
@@ -134,6 +160,8 @@ class Variant:
     launcher: tuple[str, ...] = ()
     program: str | None = None
     arguments: tuple[str, ...] | None = None
+    of: str | None = None
+    pin: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +180,11 @@ class Description:
     launcher: tuple[str, ...] = ()
     rounds: int | None = None
     differences: tuple[Difference, ...] = ()
+    medians: tuple[Median, ...] = ()
+    grid: grids.Grid | None = None
+    has_openmp: bool = False
+    sampling_s: float | None = None
+    calibrates_by_program: bool = False
 
     @property
     def programs(self) -> set[str]:
@@ -164,7 +197,8 @@ class Description:
     def cases(self) -> tuple[str, ...]:
         """All cases in the order of the table."""
         run = (case for job in self.jobs for case in job.cases)
-        return (*run, *(difference.case for difference in self.differences))
+        differences = (difference.case for difference in self.differences)
+        return (*run, *differences, *(median.case for median in self.medians))
 
     @property
     def own_cases(self) -> tuple[str, ...]:
@@ -179,15 +213,26 @@ def parse(name: str, text: str) -> Description:
         table = tomllib.loads(text)
         calibration = table.get("calibration")
         launcher = tuple(table.get("launcher", ()))
+        grid = grids.read(table["grid"]) if "grid" in table else None
+        listed = table.get("job", ()) if grid else table["job"]
+        jobs = tuple(_parse_job(entry) for entry in listed)
+        cores = int(table.get("cores", 2))
+        medians = tuple(
+            Median(entry["case"], tuple(entry["of"])) for entry in table.get("median", ())
+        )
+        if grid:
+            cells = [cell for _name, diagonal in grid.diagonals() for cell in diagonal]
+            jobs += _grid_jobs(grid, cells, cores)
+            medians += _grid_medians(grid)
         description = Description(
             name=name,
             title=table["title"],
             program=table["program"],
-            cores=int(table.get("cores", 2)),
+            cores=cores,
             metrics=tuple(_parse_metric(entry) for entry in table["metric"]),
-            jobs=tuple(_parse_job(entry) for entry in table["job"]),
+            jobs=jobs,
             variants=tuple(
-                _parse_variant(entry, launcher) for entry in table.get("variant", ())
+                _parse_variant(entry, launcher, jobs) for entry in table.get("variant", ())
             ),
             launcher=launcher,
             has_rivals=bool(table.get("rivals", True)),
@@ -196,8 +241,14 @@ def parse(name: str, text: str) -> Description:
                 for entry in table.get("difference", ())
             ),
             rounds=None if "rounds" not in table else int(table["rounds"]),
-            work_of_fastest=None if calibration is None else float(calibration["work_of_fastest"]),
+            work_of_fastest=_work_of_fastest(calibration),
+            calibrates_by_program=bool((calibration or {}).get("by_program", False)),
+            medians=medians,
+            grid=grid,
+            has_openmp=bool(table.get("openmp", False)),
+            sampling_s=_optional_float(table.get("sampling_s")),
         )
+        description = _with_limits_for_each(description)
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{where}: {error}") from error
     except (KeyError, TypeError, ValueError) as error:
@@ -207,6 +258,98 @@ def parse(name: str, text: str) -> Description:
         ) from error
     _check(where, description)
     return description
+
+
+def _work_of_fastest(calibration: dict[str, Any] | None) -> float | None:
+    if calibration is None or calibration.get("by_program", False):
+        return None
+    return float(calibration["work_of_fastest"])
+
+
+def _grid_jobs(grid: grids.Grid, cells: Sequence[grids.Cell], cores: int) -> tuple[Job, ...]:
+    return tuple(
+        Job(
+            ranks=group[0].ranks,
+            pin=group[0].ranks <= cores,
+            cases=tuple(grid.name(cell) for cell in group),
+            called=tuple(cell.called for cell in group),
+            delay_to_us=group[0].comm_ms * 1e3 if grid.delayed else None,
+        )
+        for group in grids.by_job(grid, cells)
+    )
+
+
+def _grid_medians(grid: grids.Grid) -> tuple[Median, ...]:
+    return tuple(
+        Median(name, tuple(grid.name(cell) for cell in diagonal))
+        for name, diagonal in grid.diagonals()
+    )
+
+
+def _with_limits_for_each(description: Description) -> Description:
+    """EACH_CASE and EACH_MEDIAN in the limits replaced by the cases they stand for."""
+    medians = [median.case for median in description.medians]
+    plain = [case for case in description.cases if case not in medians]
+    metrics = []
+    for metric in description.metrics:
+        limits = dict(metric.limits)
+        for word, cases in ((EACH_CASE, plain), (EACH_MEDIAN, medians)):
+            for_each = limits.pop(word, ())
+            limits |= {case: (*limits.get(case, ()), *for_each) for case in cases if for_each}
+        metrics.append(replace(metric, limits=limits))
+    return replace(description, metrics=tuple(metrics))
+
+
+def restrict(description: Description, names: Sequence[str]) -> Description:
+    """The same with these cases only. A bench with a grid has every cell, not only those of the
+    diagonal. Raises DescriptionError for a case that there is not."""
+    grid = description.grid
+    known = [case for job in description.jobs for case in job.cases]
+    cells = [] if grid is None else [grid.cell(name) for name in names if name not in known]
+    new = [cell for cell in cells if cell is not None and grid is not None
+           and cell.operation in grid.operations]
+    there = [*known, *(grid.name(cell) for cell in new if grid is not None)]
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        cells_too = "; or any cell, as 'ibcast 1 x 64 ms'" if grid else ""
+        raise DescriptionError(f"bench {description.name} has no case {unknown[0]!r}; there are: "
+                               f"{', '.join(known)}{cells_too}.")
+    jobs = [_restricted(job, names) for job in description.jobs]
+    made = _grid_jobs(grid, new, description.cores) if grid is not None else ()
+    jobs_left = (*(job for job in jobs if job.cases), *made)
+    cases = [case for job in jobs_left for case in job.cases]
+    everywhere = set(known)
+    variants = tuple(
+        replace(variant, cases=tuple(cases) if set(variant.cases) == everywhere
+                else tuple(case for case in variant.cases if case in cases))
+        for variant in description.variants
+    )
+    metrics = tuple(
+        replace(metric, limits={c: limit for c, limit in metric.limits.items() if c in cases})
+        for metric in description.metrics
+    )
+    return replace(description, jobs=jobs_left, variants=variants, metrics=metrics,
+                   differences=(), medians=())
+
+
+def whole_grid(description: Description) -> list[str]:
+    """Names of all cells of a bench's grid, for its first number of ranks. Raises
+    DescriptionError where it has none."""
+    grid = description.grid
+    if grid is None:
+        raise DescriptionError(f"bench {description.name} has no grid; leave --whole-grid out.")
+    return [
+        grid.name(grids.Cell(operation, grid.size, comm, comp, grid.ranks[0]))
+        for operation in grid.operations
+        for comm in grid.targets_ms
+        for comp in grid.targets_ms
+    ]
+
+
+def _restricted(job: Job, names: Sequence[str]) -> Job:
+    kept = [case for case in job.cases if case in names]
+    called = tuple(job.name_in_program(case) for case in kept) if job.called else ()
+    return replace(job, cases=tuple(kept), called=called)
 
 
 def load(bench_directory: Path, name: str) -> Description:
@@ -238,20 +381,25 @@ def _parse_limits(value: dict[str, Any] | list[dict[str, Any]]) -> tuple[Limit, 
     entries = value if isinstance(value, list) else [value]
     return tuple(
         Limit(float(entry["required"]), _optional_float(entry.get("aim")), entry.get("against"),
-              bool(entry.get("at_most", False)), int(entry.get("rounds", 0)))
+              bool(entry.get("at_most", False)), int(entry.get("rounds", 0)), entry.get("of"))
         for entry in entries
     )
 
 
-def _parse_variant(entry: dict[str, Any], launcher: tuple[str, ...]) -> Variant:
+def _parse_variant(
+    entry: dict[str, Any], launcher: tuple[str, ...], jobs: Sequence[Job]
+) -> Variant:
     arguments = entry.get("arguments")
+    every = [case for job in jobs for case in job.cases]
     return Variant(
         label=entry["label"],
         environment=_parse_environment(entry),
-        cases=tuple(entry["cases"]),
+        cases=tuple(every if entry["cases"] == "all" else entry["cases"]),
         launcher=tuple(entry.get("launcher", launcher)),
         program=entry.get("program"),
         arguments=None if arguments is None else tuple(arguments),
+        of=entry.get("of"),
+        pin=entry.get("pin"),
     )
 
 
@@ -303,6 +451,9 @@ def _check(where: str, description: Description) -> None:
                     f"{where}: the difference {difference.case!r} is between cases of jobs, and "
                     f"{case!r} is none."
                 )
+    for median in description.medians:
+        if any(case not in cases for case in median.of):
+            raise DescriptionError(f"{where}: the median {median.case!r} is of cases of jobs.")
     for job in description.jobs:
         _check_job(where, description, job)
 
@@ -334,6 +485,11 @@ def _check_limits(where: str, description: Description, metric: Metric) -> None:
         if case == GEOMETRIC_MEAN and metric.is_value:
             raise DescriptionError(f"{where}: a {case} needs a metric judged by its speed-up.")
         for limit in limits:
+            if limit.of is not None and (not metric.is_value or limit.of not in labels):
+                raise DescriptionError(
+                    f"{where}: limit for {case!r} of {limit.of!r}; that needs a variant of this "
+                    "name and a metric that is judged by its value."
+                )
             if limit.against is not None and (metric.is_value or limit.against not in labels):
                 raise DescriptionError(
                     f"{where}: limit for {case!r} against {limit.against!r}; that needs a variant "

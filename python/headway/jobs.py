@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 COMPILER_FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
 JOB_LIMIT_S = 120.0
@@ -25,15 +26,23 @@ class JobError(Exception):
 @dataclass
 class JobResult:
     """What one job printed. samples: by metric and case. skipped: reason by case. misplaced: why
-    ranks were not on the stated cores, None where they were. wall_s: time from launch to end."""
+    ranks were not on the stated cores, None where they were. wall_s: time from launch to end.
+    times: by case, what each rank saw of each iteration, as nbc.c prints it."""
 
     samples: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    times: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     misplaced: str | None = None
     wall_s: float = 0.0
 
 
-def build(compiler: Path, program: str, source_directory: Path, output_directory: Path) -> Path:
+def build(
+    compiler: Path,
+    program: str,
+    source_directory: Path,
+    output_directory: Path,
+    has_openmp: bool = False,
+) -> Path:
     """Compiles bench/mpi/<program>.c, and <program>_*.c where there are such, with harness.c;
     instant when it is done already.
 
@@ -42,16 +51,17 @@ def build(compiler: Path, program: str, source_directory: Path, output_directory
     """
     parts = sorted(source_directory.glob(f"{program}_*.c"))
     sources = [source_directory / "harness.c", source_directory / f"{program}.c", *parts]
-    headers = [source_directory / f"{name}.h" for name in ("harness", program)]
-    digest = hashlib.sha256(str(compiler).encode())
-    for path in (*sources, *(header for header in headers if header.exists())):
+    headers = [source_directory / "harness.h", *sorted(source_directory.glob(f"{program}*.h"))]
+    flags = [*COMPILER_FLAGS, *(["-fopenmp"] if has_openmp else [])]
+    digest = hashlib.sha256(" ".join([str(compiler), *flags]).encode())
+    for path in (*sources, *headers):
         digest.update(path.read_bytes())
     binary = output_directory / f"{program}-{digest.hexdigest()[:12]}"
     if binary.exists():
         return binary
     output_directory.mkdir(parents=True, exist_ok=True)
     partial = binary.with_name(f"{binary.name}.{os.getpid()}")
-    command = [str(compiler), *COMPILER_FLAGS, *map(str, sources), "-o", str(partial)]
+    command = [str(compiler), *flags, *map(str, sources), "-o", str(partial)]
     command += ["-lm", "-pthread"]
     outcome = subprocess.run(
         command, capture_output=True, text=True, check=False, env=_environment_for(compiler)
@@ -140,6 +150,9 @@ def read_lines(output: str) -> JobResult:
         if kind == "samples":
             by_case = result.samples.setdefault(entry["metric"], {})
             by_case[entry["case"]] = [float(value) for value in entry["samples"]]
+        elif kind == "times":
+            seen = {key: entry[key] for key in ("rank", "comm", "comp", "both")}
+            result.times.setdefault(entry["case"], []).append(seen)
         elif kind == "skipped":
             result.skipped[entry["case"]] = entry["why"]
         elif kind == "affinity" and not entry["ok"]:

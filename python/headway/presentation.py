@@ -9,7 +9,9 @@ lower, upper, raw} where samples are the figures of the rounds and raw all sampl
 for the geometric mean where it has a limit, {bench, case, library: "headway", metric: "speedup",
 of: the metric, unit: "ratio", rival, samples, min, median, lower, upper, required, sign, aim,
 verdict}. Where a metric is judged by its value, required, sign, aim and verdict stand in the line
-of ours. lower and upper are the quartiles; sign is ">=" or "<=".
+of ours. lower and upper are the quartiles; sign is ">=" or "<=". At the end, for cells of
+nbc.c, {bench, case, library, metric: "diagnosis", words} and what each rank saw, {bench, case,
+library, metric: "times", round, rank, comm, comp, both}.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway import figures, rounds
+from headway import diagnosis, figures, rounds
 from headway.description import GEOMETRIC_MEAN, Description, Limit, Metric
 
 # What bench/mpi/harness.c takes at least where a sample does not take longer than its time allows.
@@ -77,7 +79,51 @@ def entries(
         for limit in metric.limits.get(GEOMETRIC_MEAN, ()):
             lines.append(_speedup_entry(plan, findings, metric, GEOMETRIC_MEAN, limit))
         found += [{"bench": description.name, **line} for line in lines if line is not None]
+    found += [{"bench": description.name, **line} for line in _overlap_entries(plan, findings)]
     return found
+
+
+def _overlap_entries(plan: rounds.Plan, findings: rounds.Findings) -> list[dict[str, Any]]:
+    """The diagnosis of each cell, and what its ranks saw in each round."""
+    lines: list[dict[str, Any]] = [
+        {"case": case, "library": library, "metric": "diagnosis", "words": str(found)}
+        for case in plan.cases
+        for library, found in _diagnoses(plan, findings, case).items()
+    ]
+    lines += [
+        {"case": case, "library": library, "metric": "times", "round": number, **ranks}
+        for library, by_case in findings.times.items()
+        for case, by_round in by_case.items()
+        for number, seen in by_round.items()
+        for ranks in seen
+    ]
+    return lines
+
+
+def _diagnoses(
+    plan: rounds.Plan, findings: rounds.Findings, case: str
+) -> dict[str, diagnosis.Diagnosis]:
+    """Of the libraries that have all ratios in this case, from the medians of the rounds."""
+    metrics = {metric.name: metric for metric in plan.metrics}
+    names = (*diagnosis.RATIOS, *diagnosis.TIMES)
+    if not all(name in metrics for name in names):
+        return {}
+    found = {}
+    for library in plan.libraries:
+        series = {name: findings.series(library, metrics[name], case) for name in names}
+        if case in findings.times.get(library, {}) and all(series.values()):
+            medians = {name: statistics.median(line.values()) for name, line in series.items()}
+            found[library] = diagnosis.diagnose(medians)
+    return found
+
+
+def _diagnosis_lines(plan: rounds.Plan, findings: rounds.Findings) -> list[str]:
+    rows = [
+        [case, library, str(found)]
+        for case in plan.cases
+        for library, found in _diagnoses(plan, findings, case).items()
+    ]
+    return ["", *aligned([["case", "library", "diagnosis"], *rows])] if rows else []
 
 
 def _metric_fields(metric: Metric) -> dict[str, Any]:
@@ -121,8 +167,8 @@ def _figures_entry(
     if values:
         raw = list(findings.raw(library, metric, case).values())
         entry |= _spread_fields(values) | {"raw": raw}
-        if metric.is_value and library == plan.ours:
-            for limit in metric.limits.get(case, ()):
+        for limit in metric.limits.get(case, ()) if metric.is_value else ():
+            if library == (limit.of or plan.ours):
                 entry |= _limit_fields(plan, findings, metric, case, limit)
         return entry
     if case in findings.skipped[library]:
@@ -205,6 +251,7 @@ def table(
     ]
     for metric in plan.metrics:
         lines += ["", *_metric_lines(plan, findings, metric)]
+    lines += _diagnosis_lines(plan, findings)
     lines += ["", *_work_lines(about.get("work", {})), "settings:"]
     lines += [f"  {label:<16} {settings[label]}" for label in plan.libraries]
     if computer["load"] > computer["cores"] / 2:
@@ -248,7 +295,11 @@ def _case_rows(
         return [row]
     if metric.is_value:
         limits = metric.limits.get(case, ())
-        cells = [_required_cell(plan, findings, metric, case, limit) for limit in limits]
+        cells = [
+            (f"{limit.of} " if limit.of else "")
+            + _required_cell(plan, findings, metric, case, limit)
+            for limit in limits
+        ]
         return [[*row, "; ".join(cells) or "-"]]
     rows = []
     for limit in _compared(metric, case):
@@ -262,12 +313,18 @@ def _work_lines(work: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if not work:
         return []
     lines = ["work, the same for all libraries:"]
-    lines += [
-        f"  {case:<16} {short_number(entry['work_us'])} us; the fastest transfer took "
-        f"{short_number(entry['transfer_us'])} us ({entry['fastest']})"
-        for case, entry in work.items()
-    ]
+    lines += [f"  {case:<16} {work_text(entry)}" for case, entry in work.items()]
     return lines
+
+
+def work_text(entry: Mapping[str, Any]) -> str:
+    """One case's calibrated work in words."""
+    if "order" in entry:
+        delay = f", frames {entry['delay_us']} us late" if "delay_us" in entry else ""
+        return (f"messages or blocks of {entry['size_bytes']} bytes ({entry['fastest']}){delay}; "
+                f"products of matrices {entry['order']} wide")
+    return (f"{short_number(entry['work_us'])} us; the fastest transfer took "
+            f"{short_number(entry['transfer_us'])} us ({entry['fastest']})")
 
 
 def _winners(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> list[str]:

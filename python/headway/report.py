@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`headway report FILE ... [-o PAGE]`: one HTML page that needs nothing else.
+"""`headway report FILE|DIR ... [-o PAGE]`: one HTML page that needs nothing else.
 
 FILE is the trace of a program that ran with HEADWAY_TRACE=FILE: the page is its timeline. Or it is
 what `headway bench NAME --json FILE` wrote, also several of them: the page shows the figures beside
-those of rivals. Exit code: 0 the page is written, 2 it is not.
+those of rivals, with maps of communication by computation time where cells were measured. A DIR
+stands for the files of 'headway bench --json' in it (*.json, *.jsonl). Exit code: 0 the
+page is written, 2 it is not.
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ PAGE = Path(__file__).resolve().parent / "page"
 # By format of the data: template, styles, scripts. Parts share one scope, in this order.
 PARTS = {
     timeline.FORMAT: ("page.html", ("page.css",), ("dom.js", "model.js", "draw.js", "page.js")),
-    charts.FORMAT: ("charts.html", ("page.css", "charts.css"), ("dom.js", "charts.js")),
+    charts.FORMAT: ("charts.html", ("page.css", "charts.css"), ("dom.js", "heat.js", "charts.js")),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command line of `headway report`."""
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE",
-                        help="a file that HEADWAY_TRACE named, or files of 'headway bench --json'")
+                        help="a file that HEADWAY_TRACE named, or files of 'headway bench --json', "
+                             "or folders with these")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE",
                         help="the page (default: beside the first FILE, ending in .html)")
     parser.add_argument("--title", help="title of the page (default: name of FILE)")
@@ -40,13 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Runs what the command line says; messages for the user go to standard error."""
     first = options.files[0]
-    output = options.output or first.with_suffix(".html")
+    output = options.output or (first / "report.html" if first.is_dir()
+                                else first.with_suffix(".html"))
     if output in options.files:
         print(f"headway report: the page would replace {output}; name it with -o.",
               file=sys.stderr)
         return 2
     try:
-        data, told = _read(options.files, options.title)
+        data, told = _read(_files(options.files), options.title)
     except (trace.TraceError, charts.ChartsError) as error:
         print(f"headway report: {error}", file=sys.stderr)
         return 2
@@ -60,6 +64,22 @@ def main(options: argparse.Namespace) -> int:
     for note in data.get("notes", ()):
         print(f"headway report: {note}")
     return 0
+
+
+def _files(named: Sequence[Path]) -> list[Path]:
+    """The files that the names stand for. Raises ChartsError for a folder without results."""
+    files: list[Path] = []
+    for path in named:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        inside = sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
+        results = [each for each in inside if each.is_file() and charts.is_results(each)]
+        if not results:
+            raise charts.ChartsError(f"{path} has no file that 'headway bench NAME --json FILE' "
+                                     "wrote; name the folder with such files.")
+        files += results
+    return files
 
 
 def _read(files: Sequence[Path], title: str | None) -> tuple[dict[str, Any], str]:

@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway import figures
 from headway.description import GEOMETRIC_MEAN, Limit, Metric
@@ -34,7 +35,8 @@ class MeasureError(Exception):
 class Plan:
     """Which libraries, cases and metrics, and how many rounds. variants: which of the libraries
     are ours with other settings, and the cases that they run. own_cases: no rival runs them.
-    limit_s: fewer rounds, but ROUNDS_LEAST, where all would take longer."""
+    limit_s: fewer rounds, but ROUNDS_LEAST, where all would take longer. rival_variants: those of
+    the variants that are rivals with other settings."""
 
     libraries: tuple[str, ...]
     ours: str | None
@@ -45,6 +47,7 @@ class Plan:
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_cases: tuple[str, ...] = ()
     limit_s: float | None = None
+    rival_variants: frozenset[str] = frozenset()
 
     def cases_of(self, library: str, cases: Sequence[str]) -> list[str]:
         """Those of `cases` that this library runs."""
@@ -65,12 +68,14 @@ class Plan:
 
 @dataclass
 class Findings:
-    """All figures. samples[library][metric][case][round]: every sample of that job."""
+    """All figures. samples[library][metric][case][round]: every sample of that job.
+    times[library][case][round]: what its ranks saw, where the program says so."""
 
     samples: dict[str, dict[str, dict[str, dict[int, list[float]]]]]
     skipped: dict[str, dict[str, str]]
     voids: list[str] = field(default_factory=list)
     rounds: int = 0
+    times: dict[str, dict[str, dict[int, list[dict[str, Any]]]]] = field(default_factory=dict)
 
     def raw(self, library: str, metric: Metric, case: str) -> dict[int, list[float]]:
         """The job's samples by round number."""
@@ -93,7 +98,7 @@ def strongest_rival(plan: Plan, findings: Findings, metric: Metric, case: str) -
     others = {
         name: findings.series(name, metric, case)
         for name in plan.libraries
-        if name != plan.ours and name not in plan.variants
+        if name != plan.ours and (name not in plan.variants or name in plan.rival_variants)
     }
     return figures.best_library(others, metric.lower_is_better)
 
@@ -138,7 +143,10 @@ def judged(
     """The numbers that a limit is about, one a round: speed-ups, or values of ours."""
     if not metric.is_value:
         return case_speedups(plan, findings, metric, case, limit.against)
-    return [] if plan.ours is None else list(findings.series(plan.ours, metric, case).values())
+    whose = limit.of or plan.ours
+    if whose not in plan.libraries:
+        return []
+    return list(findings.series(whose, metric, case).values())
 
 
 def is_at_most(metric: Metric, limit: Limit) -> bool:
@@ -260,6 +268,8 @@ def _take(findings: Findings, results: dict[str, JobResult]) -> None:
             for case, values in by_case.items():
                 kept = findings.samples[name].setdefault(metric, {}).setdefault(case, {})
                 kept[findings.rounds] = values
+        for case, seen in result.times.items():
+            findings.times.setdefault(name, {}).setdefault(case, {})[findings.rounds] = seen
         findings.skipped[name].update(result.skipped)
     findings.rounds += 1
 

@@ -16,28 +16,34 @@ from headway import description as descriptions
 WALL_SAMPLES_MAX = 5
 # What every host of a job must have received at least, so that it was the network that carried it.
 BYTES_OVER_CABLE_MIN = 100_000
+# How a delay is found with which this metric takes the wanted time.
+COMMUNICATION = "comm_us"
+DELAY_SEARCHES, DELAY_NEAR = 4, 0.1
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A library and what it runs. binaries: by name of the C program. program, arguments: of a
-    variant, in the place of the job's; None: the job's."""
+    """A library and what it runs. binaries: by name of the C program. program, arguments, pin: of
+    a variant, in the place of the job's; None: the job's."""
 
     library: libraries.Library
     binaries: Mapping[str, Path]
     program: str | None = None
     arguments: tuple[str, ...] | None = None
+    pin: bool | None = None
 
 
 @dataclass
 class Runner:
-    """Runs a library's jobs. work: arguments that hand over the calibrated work, if any."""
+    """Runs a library's jobs. work: the calibrated work of each case, if any. delays_us: of each
+    case whose job has the delay that makes its communication take a given time."""
 
     description: descriptions.Description
     measured: Mapping[str, Measured]
     cores: Sequence[int]
     budget_ms: float
-    work: list[str] = field(default_factory=list)
+    work: dict[str, str] = field(default_factory=dict)
+    delays_us: dict[str, int] = field(default_factory=dict)
 
     def calibrate(
         self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
@@ -45,6 +51,8 @@ class Runner:
         """Lets every library measure its transfers `times` times and chooses the work of all runs
         to come; returns it for the reader, empty for a bench without calibration. Raises JobError
         where a library cannot run or is misplaced."""
+        if self.description.calibrates_by_program:
+            return self._calibrate_sizes(plan, tell)
         work_of_fastest = self.description.work_of_fastest
         if work_of_fastest is None:
             return {}
@@ -56,14 +64,54 @@ class Runner:
                     raise jobs.JobError(f"{label} is not on the stated cores: {result.misplaced}")
                 results[label].append(result)
         chosen = calibration.choose(results, plan.cases, work_of_fastest)
-        self.work = calibration.option(chosen)
+        self.work = calibration.texts(chosen)
         tell("calibrated: the work of all cases is fixed")
         return {case: work.fields() for case, work in chosen.items()}
 
-    def run(self, label: str, cases: Sequence[str]) -> jobs.JobResult:
-        """Runs one library's jobs of a round and joins their results."""
+    def _calibrate_sizes(self, plan: rounds.Plan, tell: Callable[[str], None]) -> dict[str, Any]:
+        """Delays first, as sizes and computation are chosen under them; then every library chooses
+        for itself, and one choice is made for all. Variants and who has a delay take ours."""
+        for job in self.description.jobs:
+            if job.delay_to_us is not None:
+                self._find_delay(job, job.delay_to_us)
+        if self.delays_us:
+            tell("calibrated: the delays that make communication take its time")
+        results: dict[str, list[jobs.JobResult]] = {}
+        for label in plan.libraries:
+            if label == plan.ours or label not in plan.variants:
+                cases = plan.cases_of(label, plan.cases)
+                results[label] = [self.run(label, cases, ("--calibrate", "only"))]
+                tell(f"calibrated: {label}")
+        chosen = calibration.choose_sizes(results, plan.cases)
+        self.work = {case: sizes.text for case, sizes in chosen.items()}
+        delays = {case: {"delay_us": delay} for case, delay in self.delays_us.items()}
+        return {case: sizes.fields() | delays.get(case, {}) for case, sizes in chosen.items()}
+
+    def _find_delay(self, job: descriptions.Job, target_us: float) -> None:
+        """A message of a collective takes several frames, one after another, so the delay is some
+        part of the target: the first guess is a third."""
+        measured = self.measured[libraries.OURS]
+        delay_us = max(1, round(target_us / 3))
+        for _attempt in range(DELAY_SEARCHES):
+            self.delays_us.update(dict.fromkeys(job.cases, delay_us))
+            result = self._start(job, measured, job.cases)
+            found = result.samples.get(COMMUNICATION, {}).get(job.cases[0])
+            if not found:
+                raise jobs.JobError(f"nobody measured {COMMUNICATION} of {job.cases[0]}: "
+                                    f"{result.skipped.get(job.cases[0], 'no line')}")
+            took_us = statistics.median(found)
+            if abs(took_us - target_us) < DELAY_NEAR * target_us:
+                return
+            delay_us = max(1, round(delay_us * target_us / took_us))
+
+    def run(
+        self, label: str, cases: Sequence[str], more: Sequence[str] = ()
+    ) -> jobs.JobResult:
+        """Runs one library's jobs of a round, with `more` arguments, and joins their results."""
         differences = [each for each in self.description.differences if each.case in cases]
+        medians = [each for each in self.description.medians if each.case in cases]
         needed = {case for each in differences for case in (each.of, each.minus)}
+        needed |= {case for each in medians for case in each.of}
         joined = jobs.JobResult()
         for job in self.description.jobs:
             wanted = [case for case in job.cases if case in cases or case in needed]
@@ -73,14 +121,17 @@ class Runner:
             if why_not is not None:
                 joined.skipped.update(dict.fromkeys(wanted, why_not))
                 continue
-            result = self._run_job(job, self.measured[label], wanted)
+            result = self._run_job(job, self.measured[label], wanted, more)
             for name, by_case in result.samples.items():
                 joined.samples.setdefault(name, {}).update(by_case)
             joined.skipped.update(result.skipped)
+            joined.times.update(result.times)
             joined.misplaced = joined.misplaced or result.misplaced
             joined.wall_s += result.wall_s
         for difference in differences:
             subtract(joined, difference)
+        for median in medians:
+            add_median(joined, median)
         return joined
 
     @staticmethod
@@ -91,7 +142,11 @@ class Runner:
         return None
 
     def _run_job(
-        self, job: descriptions.Job, measured: Measured, cases: Sequence[str]
+        self,
+        job: descriptions.Job,
+        measured: Measured,
+        cases: Sequence[str],
+        more: Sequence[str] = (),
     ) -> jobs.JobResult:
         metric = self.description.metrics[0]
         if job.is_counted:
@@ -111,7 +166,7 @@ class Runner:
             result.samples = {metric.name: {cases[0]: figures}}
             result.wall_s = sum(times_s)
         else:
-            result = self._start(job, measured, cases)
+            result = self._start(job, measured, cases, more=more)
         return result
 
     def _start(
@@ -121,6 +176,7 @@ class Runner:
         cases: Sequence[str],
         prefix: Sequence[str] = (),
         repetitions: int | None = None,
+        more: Sequence[str] = (),
     ) -> jobs.JobResult:
         """Runs a job once, `prefix` before the program; what is printed has the names of cases."""
         library = measured.library
@@ -128,24 +184,30 @@ class Runner:
         called = {job.name_in_program(case): case for case in cases}
         command = [*prefix, str(measured.binaries[program]), "--budget-ms", f"{self.budget_ms:g}"]
         command += ["--cases", ";".join(called)]
-        if job.pin:
+        pin = job.pin if measured.pin is None else measured.pin
+        if pin:
             command += ["--cores", ",".join(map(str, self.cores))]
         if repetitions is not None:
             command += ["--work", ";".join(f"{name}={repetitions}" for name in called)]
-        command += self.work
+        command += [*calibration.option(self.work, called), *more]
         command += job.arguments if measured.arguments is None else measured.arguments
-        environment = library.job_environment(job.ranks, self.cores, job.pin, job.has_cma)
+        environment = library.job_environment(job.ranks, self.cores, pin, job.has_cma)
         environment |= job.environment
+        if self.description.has_openmp:
+            environment.setdefault("OMP_NUM_THREADS", "1")
+        if job.delay_to_us is not None:
+            environment["HEADWAY_DELAY_US"] = str(self.delays_us[job.cases[0]])
         if job.hosts:
             result = self._run_on_hosts(job, library, command, environment)
         else:
-            launcher = library.command(job.ranks, self.cores, job.pin)
+            launcher = library.command(job.ranks, self.cores, pin)
             result = jobs.run([*launcher, *command], environment)
         result.samples = {
             name: {called.get(case, case): values for case, values in by_case.items()}
             for name, by_case in result.samples.items()
         }
         result.skipped = {called.get(case, case): why for case, why in result.skipped.items()}
+        result.times = {called.get(case, case): seen for case, seen in result.times.items()}
         return result
 
     def _run_on_hosts(
@@ -183,6 +245,18 @@ def subtract(result: jobs.JobResult, difference: descriptions.Difference) -> Non
         if base and values:
             less = statistics.median(base)
             by_case[difference.case] = [value - less for value in values]
+
+
+def add_median(result: jobs.JobResult, median: descriptions.Median) -> None:
+    """Adds the median of some cases to a round's result; of those that have figures, or why none
+    has."""
+    for by_case in result.samples.values():
+        figures = [statistics.median(by_case[case]) for case in median.of if by_case.get(case)]
+        if figures:
+            by_case[median.case] = [statistics.median(figures)]
+    if not any(median.case in by_case for by_case in result.samples.values()):
+        reasons = [result.skipped[case] for case in median.of if case in result.skipped]
+        result.skipped[median.case] = reasons[0] if reasons else "none of its cases was measured"
 
 
 def _wall_figure(wall_s: float, unit: str) -> float:

@@ -112,6 +112,11 @@ base::Outcome store_text(Knobs& knobs, const KnobRow& row, std::string_view text
         row.store_text(knobs, text);
         return base::Done{};
     }
+    if (!row.with_list.empty() && text.starts_with(row.with_list) &&
+        text.substr(row.with_list.size()).starts_with(':')) {
+        row.store_text(knobs, text.substr(row.with_list.size() + 1));
+        text = row.with_list;
+    }
     const std::optional<std::uint64_t> value =
         row.type == KnobType::choice ? index_in(row.choices, text) : parse_number(text, row.type);
     if (!value || *value < row.lowest || *value > row.highest) {

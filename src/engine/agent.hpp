@@ -11,7 +11,6 @@
 namespace headway::engine {
 
 class Node;
-class Worker;
 
 /// How often the agent is asked. A program that asks for it all the time is about to do most of
 /// the work itself, and each call would pay for a wake-up: the agent then looks by itself once in a
@@ -38,15 +37,18 @@ class Pace {
     bool is_patrol_ = false;
 };
 
-/// The thread of a process that works for its ranks as the last resort: asleep until a rank that
-/// computes is wanted and no idle rank of the node was found. It starts when a rank first leaves
-/// the library with operations open, so a program that has none never gets it.
+/// The thread of a process that works for its ranks while they compute; how, its executor says. It
+/// starts when a rank first leaves the library with operations open, so a program that has none
+/// never gets it; only one on a dedicated cpu starts at once.
 ///
-/// Where every core has a rank, early copies gain nothing: they cost the same cycles later, and a
-/// rank that waits for one copies it itself. There the agent takes a core only when the system
-/// would change threads anyway, and leaves long copies alone for a while.
+/// The usual executor is the agent proper, the last resort: asleep until a rank that computes is
+/// wanted and no idle rank of the node was found. Where every core has a rank, early copies gain
+/// nothing: they cost the same cycles later, and a rank that waits for one copies it itself. There
+/// the agent takes a core only when the system would change threads anyway, and leaves long copies
+/// alone for a while.
 ///
-/// It takes no signals and may run on the cores of the job's ranks on this node.
+/// It takes no signals and, unless it has a cpu of its own, may run on the cores of the job's ranks
+/// on this node.
 class Agent {
   public:
     explicit Agent(Node& node) : node_(node) {}
@@ -65,12 +67,8 @@ class Agent {
     /// Ends the thread and waits for it. Thread rule: the last rank of the process.
     void stop() noexcept;
 
-  private:
-    enum class State : std::uint8_t { idle, running, impossible };
-
-    bool start_slowly();
-    void run();
-    void work_and_sleep(Worker& worker);
+    /// Asleep without a bed, so that nobody has to wake it; false if it is to end.
+    /// Thread rule: the thread itself, in its executor.
     bool nap(std::int64_t interval_ns) noexcept;
     bool must_end() const noexcept
     {
@@ -78,13 +76,18 @@ class Agent {
         return must_end_.load(std::memory_order_acquire) != 0;
     }
 
+  private:
+    enum class State : std::uint8_t { idle, running, impossible };
+
+    bool start_slowly();
+    void run();
+
     Node& node_;
     std::atomic<State> state_{State::idle};
     // 1: the thread is to end; a futex for its naps. Written by stop(), read by the thread.
     std::atomic<std::uint32_t> must_end_{0};
     std::mutex starting_;
     platform::Thread thread_;
-    Pace pace_;  // the thread's own
 };
 
 }  // namespace headway::engine

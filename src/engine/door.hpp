@@ -76,11 +76,8 @@ class Door {
                driver_->has_unsent();
     }
 
-    void take_word();
     void come_back();
     void leave_others();
-    void sweep_own();
-    bool hears();
     void go_away();
 
     RankLock lock_;

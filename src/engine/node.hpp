@@ -113,6 +113,9 @@ class Node {
     /// Who parks passes a barrier for all, so that nobody who posts to a rank needs a fence of his
     /// own: where a rank seldom parks. The same in all processes.
     bool parks_with_barrier = false;
+    /// Cpus of threads that do nothing but work for ranks (HEADWAY_PROGRESS=dedicated), none of
+    /// which is a rank's; the same in all processes of the node.
+    std::vector<unsigned> dedicated_cpus;
     /// Ranks of this process share workers: one that waits lets others run before it looks again.
     bool shares_workers = false;
 

@@ -93,6 +93,9 @@ struct RankState {
     // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers
     // to guess whether it will copy; relaxed, a hint.
     std::atomic<std::uint32_t> waiting_threads{0};
+    // 1 while the rank waits for others to move its messages (passive_wait.hpp). Written by the
+    // owner, read by the threads of dedicated cpus; relaxed, as they look again and again.
+    std::atomic<std::uint32_t> is_passive{0};
     sync::MpscList invitations;  ///< copy jobs whose bytes this rank sends; taken by the executor
     alignas(64) transport::shm::Inbound inbound;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/watch.hpp"
 
+#include "engine/executor.hpp"
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
 #include "platform/process.hpp"
@@ -39,6 +40,10 @@ bool Watch::listen()
 
 void Watch::wake_at(std::int64_t moment_ns)
 {
+    // Who looks by himself sees the frame. A simulation's time needs somebody who waits for it.
+    if (is_polled(node_) && node_.knobs.sim == 0) {
+        return;
+    }
     const std::lock_guard guard(lock_);
     if (moment_ns >= next_ns_ || !ensure_started()) {
         return;

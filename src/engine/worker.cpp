@@ -170,7 +170,8 @@ void Worker::work_for_all()
         RankState& rank = node_.rank_state(number);
         // Relaxed: who rings later is seen to by the ringer.
         if (rank.process == node_.own_process && rank.ownership.is_free() &&
-            (rank.open_ops.load(std::memory_order_relaxed) != 0 || node_.network != nullptr)) {
+            (rank.open_ops.load(std::memory_order_relaxed) != 0 ||
+             rank.is_passive.load(std::memory_order_relaxed) != 0 || node_.network != nullptr)) {
             work_for(rank);
         }
     }

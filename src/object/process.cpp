@@ -12,6 +12,7 @@
 #include "object/any_time.hpp"
 #include "object/checks.hpp"
 #include "object/collective.hpp"
+#include "object/dedicated.hpp"
 #include "object/network.hpp"
 #include "object/observation.hpp"
 #include "object/version.hpp"
@@ -91,6 +92,9 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
         return base::Failure{placement.sentence()};
     }
     process->placement_ = placement.value();
+    if (auto reserved = reserve_cpus(settings, process->dedicated_cpus_); !reserved) {
+        return base::Failure{reserved.sentence()};
+    }
     RankBlock& block = process->block_;
     if (block.all == 0) {
         block.first = process->placement_.place * block.count;
@@ -443,6 +447,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
             directory->is_traced ? knobs_.trace_ring / sizeof(observe::Record) : 0;
         node_->tracer = std::make_unique<observe::Tracer>(platform::random_token(), records);
     }
+    node_->dedicated_cpus = dedicated_cpus_;
     protocol::register_protocols(*node_);
     node_->user_reduction = &run_user_reduction;
     return base::Done{};
@@ -499,7 +504,7 @@ base::Outcome Process::meet_all()
     node_->parks_with_barrier = !node_->is_oversubscribed && node_->is_plain &&
                                 directory.without_barriers.load(std::memory_order_relaxed) == 0;
     node_->choose_buffers();
-    return base::Done{};
+    return start_on_dedicated_cpus(*node_);
 }
 
 void Process::schedule_by(const headway_scheduling& scheduling)
@@ -512,7 +517,7 @@ void Process::schedule_by(const headway_scheduling& scheduling)
         }
     }
     scheduler_ = std::make_unique<HostedScheduler>(scheduling, *node_, *hosts_, bell);
-    // Whoever spins keeps a worker from other ranks, however many cores there are.
+    // Whoever spins keeps a worker from other ranks.
     node_->is_oversubscribed = true;
     node_->has_idle_cores = false;
     node_->shares_workers = true;

@@ -137,6 +137,7 @@ class Process {
     RankBlock block_;
     config::Knobs knobs_;
     boot::Placement placement_;
+    std::vector<unsigned> dedicated_cpus_;  ///< of HEADWAY_PROGRESS=dedicated; else empty
     std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
     const protocol::coll::Choices* choices_ = nullptr;

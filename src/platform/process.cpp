@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/process.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -11,9 +12,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cstdlib>
 #include <utility>
 
+#include "base/cpu_list.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::platform {
@@ -32,28 +34,11 @@ std::string content_of(const std::string& path)
     return {text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
 }
 
-/// Numbers of "0-3,8-11", ascending; empty where it says anything else.
-std::vector<unsigned> parse_cpu_list(std::string_view text)
+/// Cpus of a list of the system, which ends with the line; empty where it says anything else.
+std::vector<unsigned> cpus_of(std::string_view text)
 {
-    std::vector<unsigned> cpus;
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at != end && *at != '\n') {
-        unsigned first = 0;
-        auto read = std::from_chars(at, end, first);
-        unsigned last = first;
-        if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
-            read = std::from_chars(read.ptr + 1, end, last);
-        }
-        if (read.ec != std::errc() || last < first || last - first >= CPU_SETSIZE) {
-            return {};
-        }
-        for (unsigned cpu = first; cpu <= last; ++cpu) {
-            cpus.push_back(cpu);
-        }
-        at = read.ptr != end && *read.ptr == ',' ? read.ptr + 1 : read.ptr;
-    }
-    return cpus;
+    const auto cpus = base::parse_cpu_list(text.substr(0, text.find('\n')));
+    return cpus ? cpus.value() : std::vector<unsigned>();
 }
 
 }  // namespace
@@ -126,6 +111,43 @@ std::vector<unsigned> allowed_cpus()
     return cpus;
 }
 
+bool can_run_on(unsigned cpu) noexcept
+{
+    cpu_set_t before;
+    cpu_set_t wanted;
+    CPU_ZERO(&before);
+    CPU_ZERO(&wanted);
+    if (cpu >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof before, &before) != 0) {
+        return false;
+    }
+    CPU_SET(cpu, &wanted);
+    const bool can_run = ::sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+    (void)::sched_setaffinity(0, sizeof before, &before);
+    return can_run;
+}
+
+int other_threads_on(unsigned cpu)
+{
+    int count = 0;
+    DIR* const threads = ::opendir("/proc/self/task");
+    while (threads != nullptr) {
+        const dirent* const entry = ::readdir(threads);
+        if (entry == nullptr) {
+            ::closedir(threads);
+            break;
+        }
+        const pid_t thread = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+        cpu_set_t allowed;
+        CPU_ZERO(&allowed);
+        if (thread > 0 && thread != ::gettid() &&
+            ::sched_getaffinity(thread, sizeof allowed, &allowed) == 0 &&
+            CPU_ISSET(cpu, &allowed)) {
+            ++count;
+        }
+    }
+    return count;
+}
+
 int last_cache_number()
 {
     const std::vector<unsigned> cpus = allowed_cpus();
@@ -137,7 +159,7 @@ int last_cache_number()
         const std::string text =
             content_of("/sys/devices/system/cpu/cpu" + std::to_string(cpus.front()) +
                        "/cache/index" + level + "/shared_cpu_list");
-        if (const std::vector<unsigned> shared = parse_cpu_list(text); !shared.empty()) {
+        if (const std::vector<unsigned> shared = cpus_of(text); !shared.empty()) {
             return std::ranges::includes(shared, cpus) ? static_cast<int>(shared.front()) : -1;
         }
     }

@@ -32,6 +32,13 @@ std::string machine_name();
 /// Numbers of the cores that the calling thread may run on.
 std::vector<unsigned> allowed_cpus();
 
+/// Whether a thread of this process may be put on that cpu: it exists, and no limit of the system's
+/// (a container's cpuset) is against it.
+bool can_run_on(unsigned cpu) noexcept;
+
+/// How many threads of this process, the calling one aside, may run on that cpu.
+int other_threads_on(unsigned cpu);
+
 /// The lowest core that shares the last level of cache with all cores that the calling thread may
 /// run on; -1 where these share none, or the system does not say.
 int last_cache_number();

@@ -32,6 +32,12 @@ void give_way() noexcept
     (void)::sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
+void give_way_to_all() noexcept
+{
+    const sched_param none{};
+    (void)::sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 SignalsBlocked::SignalsBlocked() noexcept
 {
     sigset_t all;

@@ -22,6 +22,10 @@ void allow_cpus(const std::vector<unsigned>& cpus) noexcept;
 /// system would change threads anyway (SCHED_BATCH). A refusal leaves things as they are.
 void give_way() noexcept;
 
+/// The calling thread runs only where a core has nothing else to do (SCHED_IDLE). A refusal leaves
+/// things as they are.
+void give_way_to_all() noexcept;
+
 /// While it lives, the calling thread takes no signals, nor do threads that it starts: signals of
 /// the process go to the application's threads.
 class SignalsBlocked {

@@ -60,7 +60,7 @@ class ChooseTest(unittest.TestCase):
     def test_option(self) -> None:
         results = {"a": [measured({"x 1": [2.0], "y": [4.0]}, 1.0)]}
         chosen = calibration.choose(results, ["x 1", "y"], 1.0)
-        self.assertEqual(calibration.option(chosen), ["--work", "x 1=2000;y=4000"])
+        self.assertEqual(calibration.texts(chosen), {"x 1": "2000", "y": "4000"})
 
 
 class RecordingRunner(runner.Runner):
@@ -69,7 +69,7 @@ class RecordingRunner(runner.Runner):
     answers: dict[str, JobResult]
     calls: list[tuple[str, tuple[str, ...], tuple[str, ...]]]
 
-    def run(self, label: str, cases: object) -> JobResult:
+    def run(self, label: str, cases: object, more: object = ()) -> JobResult:
         """Notes with which work each library ran."""
         self.calls.append((label, tuple(cases), tuple(self.work)))  # type: ignore[call-overload]
         return self.answers[label]
@@ -100,7 +100,7 @@ class RunnerTest(unittest.TestCase):
             self.runner.calls,
             [("headway", ("x", "y"), ()), ("v", ("y",), ()), ("a", ("x", "y"), ())],
         )
-        self.assertEqual(self.runner.work, ["--work", "x=3000;y=2000"])
+        self.assertEqual(self.runner.work, {"x": "3000", "y": "2000"})
         self.assertEqual((work["x"]["fastest"], work["y"]["fastest"]), ("a", "v"))
         self.assertEqual(len(told), 1)
 

@@ -118,7 +118,7 @@ class PageDataTest(unittest.TestCase):
         work = {"x": {"iterations": 5, "work_us": 15.04, "fastest": "a", "transfer_us": 10.0}}
         data = charts.page_data([head(work=work)], "T")
         self.assertEqual(data["benches"][0]["work"], [
-            ["x", "15 us, the same for all; the fastest transfer took 10 us (a)"]])
+            ["x", "15 us; the fastest transfer took 10 us (a); the same for all"]])
 
     def test_lines_without_their_head(self) -> None:
         with self.assertRaisesRegex(charts.ChartsError, "first line of a bench is missing"):

@@ -300,6 +300,7 @@ class FakeRunner(runner.Runner):
         cases: Sequence[str],
         prefix: Sequence[str] = (),
         repetitions: int | None = None,
+        more: Sequence[str] = (),
     ) -> jobs.JobResult:
         self.started.append(tuple(cases))
         return jobs.JobResult(

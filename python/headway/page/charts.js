@@ -228,6 +228,7 @@ function drawBench(bench) {
     element("h2", { textContent: `${bench.name}: ${bench.title}` }),
     element("p", { className: "fact" }, element("code", { textContent: bench.command })),
     fact(bench.facts), ...bench.notes.map((note) => fact(note, "fact warn")),
+    ...drawMaps(bench), ...drawAllRanks(bench),
     ...bench.metrics.flatMap((metric) => drawMetric(bench, metric)),
     ...folded("settings of the libraries", bench.settings),
     ...folded("work beside the messages", bench.work));

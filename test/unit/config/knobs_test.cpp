@@ -79,11 +79,18 @@ TEST(Knobs, WrongValuesAreRefusedWithTheCure)
     EXPECT_NE(sentence_of("HEADWAY_CMA", "auto|off"), "accepted");
 }
 
-TEST(Knobs, KnownChoicesThatAreNotBuiltSaySo)
+TEST(Knobs, AListFollowsTheChoiceThatHasOne)
 {
-    EXPECT_EQ(sentence_of("HEADWAY_PROGRESS", "timer"),
-              "HEADWAY_PROGRESS is 'timer', which is not built yet in this version; unset it");
-    EXPECT_NE(sentence_of("HEADWAY_PROGRESS", "dedicated"), "accepted");
+    const auto knobs = load_knobs(platform::Environment(
+        {{"HEADWAY_PROGRESS", "dedicated:0,8-9"}, {"HEADWAY_WAIT", "passive"}, {"HEADWAY_CMA", "off"}}));
+    ASSERT_TRUE(knobs);
+    EXPECT_EQ(knobs.value().progress, ProgressChoice::dedicated);
+    EXPECT_EQ(knobs.value().progress_list, "0,8-9");
+    EXPECT_EQ(sentence_of("HEADWAY_PROGRESS", "dedicated"), "accepted");
+    EXPECT_EQ(sentence_of("HEADWAY_PROGRESS", "agent:0"),
+              "HEADWAY_PROGRESS is 'agent:0'; set it to one of none, agent, thread, idle, timer, "
+              "dedicated, or unset it");
+    EXPECT_NE(sentence_of("HEADWAY_PROGRESS", "dedicatedly"), "accepted");
 }
 
 TEST(Knobs, UnknownNamesNameTheNearest)

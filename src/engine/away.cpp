@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/away.hpp"
+
+#include <string>
+
+#include "engine/copy_job.hpp"
+#include "engine/node.hpp"
+#include "engine/rank_state.hpp"
+#include "platform/atomic.hpp"
+#include "platform/fatal.hpp"
+#include "platform/process.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// How often an owner looks whether the one who holds its word is still alive.
+constexpr std::int64_t look_ns = 1'000'000'000;
+
+/// Whether the rank can go away as far as other nodes are concerned; sweeps if it cannot.
+bool hears(Driver& driver)
+{
+    if (driver.listen()) [[likely]] {
+        return true;
+    }
+    driver.progress();
+    return false;
+}
+
+/// Nobody rings for what a rank sends to itself, nor for a step of its own graphs that its own
+/// thread has fired: by the last piece of a copy, say, just before what it waited for was there.
+void sweep_own(Driver& driver)
+{
+    const RankState& rank = driver.rank();
+    do {
+        while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
+            if (driver.progress() == 0) {
+                break;
+            }
+        }
+    } while (!hears(driver));
+}
+
+}  // namespace
+
+void take_word(Driver& driver)
+{
+    RankState& rank = driver.rank();
+    while (!rank.ownership.enter(platform::Deadline::after_ns(look_ns))) {
+        const std::int32_t holder = rank.ownership.holder();
+        if (holder >= 0 && driver.node().is_gone(static_cast<std::uint32_t>(holder))) {
+            platform::fatal(rank.rank, "rank " + std::to_string(holder) +
+                                           " died while it worked for this one; end the job and "
+                                           "look for the first sentence about that rank");
+        }
+    }
+}
+
+void leave_word(Driver& driver)
+{
+    Node& node = driver.node();
+    RankState& rank = driver.rank();
+    sweep_own(driver);
+    // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
+    // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
+    // then looks whether it waits, one sees the other.
+    platform::RealAtomics::fence_full();
+    bool is_behind = has_unattended_copies(driver);
+    bool needs_own_process = has_pieces_for_own_process(driver);
+    std::int64_t due_ns = driver.look_again_ns();
+    platform::scheduling_point();
+    while (rank.ownership.leave()) {
+        take_word(driver);
+        driver.progress();
+        sweep_own(driver);
+        is_behind = has_unattended_copies(driver);
+        needs_own_process = has_pieces_for_own_process(driver);
+        due_ns = driver.look_again_ns();
+    }
+    platform::scheduling_point();
+    if (due_ns != 0) [[unlikely]] {
+        node.watch().wake_at(due_ns);
+    }
+    if (is_behind) {
+        driver.worker().leave_behind(rank);
+    }
+    if (needs_own_process) [[unlikely]] {
+        driver.worker().leave_to_own_process(rank);
+    }
+}
+
+}  // namespace headway::engine

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores that are kept for progress: the map that mpiexec prints, what ranks and their OpenMP
+runtime find, and what is refused."""
+
+import os
+import unittest
+
+import fixture
+
+CPUS = sorted(os.sched_getaffinity(0))
+# Prints what a rank may use and what OpenMP is told.
+LOOK = ["/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status; echo $HEADWAY_PROGRESS/"
+        "$OMP_NUM_THREADS/$OMP_PLACES/$OMP_PROC_BIND"]
+
+
+@unittest.skipIf(len(CPUS) < 2, "needs two cpus")
+class Dedicated(fixture.LaunchTest):
+    """Jobs with a core for progress. No MPI programs here: mpiexec does the placing."""
+
+    def look(self, *words: str) -> tuple[list[str], str]:
+        """What one rank prints, and standard error."""
+        done = self.run_job(*words, *LOOK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines(), done.stderr
+
+    def test_rank_has_the_other_cores(self) -> None:
+        lines, told = self.look("--progress", "dedicated")
+        self.assertNotIn(str(CPUS[0]), lines[0].split()[1].split("-")[0].split(","))
+        progress, threads, places, bind = lines[1].split("/")
+        self.assertEqual(progress, f"dedicated:{CPUS[0]}")
+        self.assertEqual(places.count("{"), int(threads))
+        self.assertNotIn(f"{{{CPUS[0]}}}", places)
+        self.assertEqual(bind, "true")
+        self.assertIn(f"(cpu {CPUS[0]}) is dedicated to progress", told)
+        self.assertIn(f"OMP_PLACES={places}", told)
+
+    def test_cpu_by_name_and_by_the_environment(self) -> None:
+        last = CPUS[-1]
+        found = [self.look("--progress", f"dedicated:{last}"),
+                 self.look("-genv", "HEADWAY_PROGRESS", f"dedicated:{last}")]
+        self.environment["HEADWAY_PROGRESS"] = f"dedicated:{last}"
+        found.append(self.look())
+        for lines, told in found:
+            self.assertIn(f"(cpu {last}) is dedicated", told)
+            self.assertTrue(lines[1].startswith(f"dedicated:{last}/"))
+            self.assertNotIn(str(last), lines[1].split("/")[2])
+
+    def test_other_executors_reserve_nothing(self) -> None:
+        lines, told = self.look("--progress", "timer")
+        self.assertEqual(lines[1], "timer///")
+        self.assertEqual(told, "")
+
+    def test_the_users_openmp_settings_stay(self) -> None:
+        lines, _told = self.look("--progress", "dedicated", "-genv", "OMP_NUM_THREADS", "1",
+                                 "-genv", "OMP_PLACES", f"{{{CPUS[1]}}}")
+        self.assertEqual(lines[1].split("/")[1:3], ["1", f"{{{CPUS[1]}}}"])
+
+    def refused(self, *words: str) -> str:
+        """The sentence for a job that does not start."""
+        done = self.run_job(*words, *LOOK)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_bad_lists(self) -> None:
+        for text, words in (("dedicated:x", "'x' is no number or range"),
+                            ("dedicated:", "is no number or range"),
+                            ("dedicated:4000", "may not use cpu 4000"),
+                            ("dedicated:1-0", "ends before it begins"),
+                            (f"dedicated:{CPUS[0]},{CPUS[0]}", "is there twice")):
+            self.assertIn(words, self.refused("--progress", text), text)
+
+    def test_no_core_left(self) -> None:
+        every = ",".join(map(str, CPUS))
+        self.assertIn("leaves none for the ranks", self.refused("--progress", f"dedicated:{every}"))
+
+    def test_places_on_the_dedicated_cpu(self) -> None:
+        for places in (f"{{0}}:{CPUS[-1] + 1}:1", f"{{{CPUS[0]}}},{{{CPUS[1]}}}",
+                       f"{{{CPUS[0]}:1}}"):
+            told = self.refused("--progress", f"dedicated:{CPUS[0]}", "-x", f"OMP_PLACES={places}")
+            self.assertIn(f"has cpu {CPUS[0]}, which is the dedicated one", told)
+
+    def test_more_ranks_than_cores(self) -> None:
+        ranks = len(CPUS) + 1
+        done = self.run_job("-n", str(ranks), "--progress", "dedicated", *LOOK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in done.stdout.splitlines():
+            if line.startswith("dedicated"):
+                self.assertEqual(line, f"dedicated:{CPUS[0]}/1//")
+
+
+if __name__ == "__main__":
+    unittest.main()
