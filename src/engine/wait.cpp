@@ -141,7 +141,9 @@ class Bedding {
                 ++complete;
             }
         }
-        slot_->update(-complete);
+        if (complete != 0) {
+            slot_->update(-complete);
+        }
     }
 
     void detach(std::size_t i)
@@ -380,10 +382,11 @@ bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
 
 }  // namespace
 
-void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
+void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed,
+                 WaitReason reason)
 {
     const Waiting waiting(driver.rank());
-    const WaitNote note(ops);
+    const WaitNote note(ops, reason);
     const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;
