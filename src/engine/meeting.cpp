@@ -87,10 +87,16 @@ class Call {
             return;
         }
         combine();
+        // Read before they are let go: the next round has leads of its own.
+        std::uint32_t leads[Meeting::groups_max];
+        const std::uint32_t count = meeting_.group_count;
+        for (std::uint32_t group = 0; group < count; ++group) {
+            leads[group] = meeting_.groups[group].lead;
+        }
         meeting_.leads.end_round(round);
-        wake([this](const auto& wake_one) {
-            for (std::uint32_t group = 0; group < meeting_.group_count; ++group) {
-                wake_one(meeting_.groups[group].lead);
+        wake([&leads, count](const auto& wake_one) {
+            for (std::uint32_t group = 0; group < count; ++group) {
+                wake_one(leads[group]);
             }
         });
     }
