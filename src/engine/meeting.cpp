@@ -164,7 +164,7 @@ void leave_meeting(memory::Allocator& allocator, Meeting* meeting)
 
 bool can_meet(const Node& node, const GraphTemplate& stored, const GraphArguments& arguments)
 {
-    return stored.meeting.is_there && node.directory.lets_meet && node.is_oversubscribed &&
+    return stored.meeting.is_there && node.directory.lets_meet && node.shares_workers &&
            node.rank_count == node.job_rank_count && arguments.reduction.user_op == 0 &&
            part_bytes(stored, arguments) <= meeting_bytes_max;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where ranks that share cores meet instead of telling each other by messages: each puts its part
+// Where user-level ranks meet instead of telling each other by messages: each puts its part
 // down and counts itself; the last one combines the parts in rank order and lets all go. One for
 // each communicator whose members do so, in the node heap.
 //

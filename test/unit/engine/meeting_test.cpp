@@ -26,7 +26,11 @@ constexpr Reduction sum_of_doubles{data::ReduceOperator::sum, data::ElementKind:
 /// All ranks of a node, a meeting for them, and the graphs that say what they may meet for.
 class MeetingTest : public testing::TestWithParam<std::uint32_t> {
   protected:
-    MeetingTest() : node_(GetParam()) { node_.node().directory.lets_meet = true; }
+    MeetingTest() : node_(GetParam())
+    {
+        node_.node().directory.lets_meet = true;
+        node_.node().shares_workers = true;
+    }
     ~MeetingTest() override
     {
         for (std::uint32_t rank = 0; rank < templates_.size(); ++rank) {
@@ -159,7 +163,7 @@ TEST_P(MeetingTest, TheLastOneToLeaveFreesThePlace)
     EXPECT_LT(node_.bytes_in_use(), before);
 }
 
-TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareCores)
+TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareWorkers)
 {
     prepare(Algorithm::allreduce_linear);
     double value = 0;
@@ -177,9 +181,9 @@ TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareCores)
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
 
     arguments = one_double(&value, &value);
-    node_.node().is_oversubscribed = false;
+    node_.node().shares_workers = false;
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
-    node_.node().is_oversubscribed = true;
+    node_.node().shares_workers = true;
     node_.node().directory.lets_meet = false;
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
     leave();
