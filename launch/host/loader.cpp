@@ -255,13 +255,19 @@ base::Result<LoadedProgram> load_program(const HostedProgram& program,
     if (!write_copies(program, names, memory)) {
         return no_memory_file(program);
     }
-    if (::dlopen(names.back().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    auto* const opened =
+        static_cast<link_map*>(::dlopen(names.back().c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (opened == nullptr) {
         return failure_of(program, std::string("cannot be loaded: ") + ::dlerror());
     }
     LoadedProgram loaded;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const PrivateFile& file = program.files[i];
-        auto* map = static_cast<link_map*>(::dlopen(names[i].c_str(), RTLD_NOW | RTLD_NOLOAD));
+        // To ask by name goes through all that was ever loaded: of the program the map is known.
+        auto* map =
+            i + 1 == names.size()
+                ? opened
+                : static_cast<link_map*>(::dlopen(names[i].c_str(), RTLD_NOW | RTLD_NOLOAD));
         if (map == nullptr) {
             return failure_of(program, "was loaded without " + file.path);
         }

@@ -32,6 +32,7 @@ cases    = names of cases, as the program calls them
 called   = what the program calls these cases, one by one (default: the same)
 program  = C program of this job (default: the bench's)
 arguments = further arguments of the program (default none)
+launcher = arguments of our mpiexec in the place of the bench's, or of a variant's
 environment = { NAME = "value" } for the program (default none)
 cma      = false: every library runs with its setting that refuses process_vm_readv (default true)
 rivals   = false: no rival runs this job (default true)
@@ -41,8 +42,10 @@ wall     = true: the driver itself times the whole job and takes that, in the fi
 count    = true: instructions a repetition, counted by callgrind (callgrind.py; default false)
 without  = { LIBRARY = "why it cannot run this job" } (default none)
 
-[[difference]]     a case that nobody runs: what one case is more than another, in every metric
-case     = its name; of, minus = the two cases
+[[difference]]     a case that nobody runs, of two that are run, in every metric
+case     = its name; of, minus = the two cases: what one is more than the other, or
+of, by   = how many times the other it is
+parts    = a difference is divided by so many (default 1)
 
 [[median]]         a case that nobody runs: the median of others, in every metric
 case     = its name; of = those cases
@@ -126,6 +129,7 @@ class Job:
     without: Mapping[str, str] = field(default_factory=dict)
     hosts: int = 0
     delay_to_us: float | None = None  # HEADWAY_DELAY_US is found for this time of communication
+    launcher: tuple[str, ...] | None = None
 
     def name_in_program(self, case: str) -> str:
         """What the program calls one of the cases."""
@@ -134,11 +138,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Difference:
-    """What the case `of` is more than the case `minus`."""
+    """What the case `of` is more than the case `base`, by so many parts, or how many times it."""
 
     case: str
     of: str
-    minus: str
+    base: str
+    parts: int = 1
+    is_quotient: bool = False
 
 
 @dataclass(frozen=True)
@@ -237,7 +243,7 @@ def parse(name: str, text: str) -> Description:
             launcher=launcher,
             has_rivals=bool(table.get("rivals", True)),
             differences=tuple(
-                Difference(entry["case"], entry["of"], entry["minus"])
+                _parse_difference(entry)
                 for entry in table.get("difference", ())
             ),
             rounds=None if "rounds" not in table else int(table["rounds"]),
@@ -403,6 +409,12 @@ def _parse_variant(
     )
 
 
+def _parse_difference(entry: dict[str, Any]) -> Difference:
+    is_quotient = "by" in entry
+    base = entry["by" if is_quotient else "minus"]
+    return Difference(entry["case"], entry["of"], base, int(entry.get("parts", 1)), is_quotient)
+
+
 def _parse_environment(entry: dict[str, Any]) -> dict[str, str]:
     return {str(name): str(value) for name, value in entry.get("environment", {}).items()}
 
@@ -422,6 +434,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         is_counted=bool(entry.get("count", False)),
         without=dict(entry.get("without", {})),
         hosts=int(entry.get("hosts", 0)),
+        launcher=tuple(entry["launcher"]) if "launcher" in entry else None,
     )
 
 
@@ -445,7 +458,7 @@ def _check(where: str, description: Description) -> None:
                 "case."
             )
     for difference in description.differences:
-        for case in (difference.of, difference.minus):
+        for case in (difference.of, difference.base):
             if not any(case in job.cases for job in description.jobs):
                 raise DescriptionError(
                     f"{where}: the difference {difference.case!r} is between cases of jobs, and "

@@ -62,6 +62,7 @@ class Library:
     prterun: Path | None = None
     on_hosts_arguments: tuple[str, ...] = ("-bind-to", "none")
     on_hosts_environment: Mapping[str, str] = field(default_factory=dict)
+    is_ours: bool = False
 
     def command_on_hosts(self, made: hosts.Hosts, ranks: int) -> list[str]:
         """The same over hosts, which share the ranks evenly. Raises RivalError without Hydra."""
@@ -100,16 +101,29 @@ class Library:
 
 def ours(stage: Path, arguments: Sequence[str] = ()) -> Library:
     """Headway as staged in `stage`, its mpiexec with further arguments."""
-    # User-level ranks are not bound; their workers are, unless told otherwise.
-    unpin = () if "ult" in arguments else ("--bind-to", "none")
     return Library(
         label=OURS,
         launcher=(str(stage / "bin" / "mpiexec"), *arguments),
         pin=("--bind-to", "core"),
-        unpin=unpin,
+        unpin=_unpin_ours(arguments),
         settings=" ".join(arguments) or "defaults",
         without_cma={"HEADWAY_CMA": "off"},
+        is_ours=True,
     )
+
+
+def relaunched(library: Library, arguments: Sequence[str]) -> Library:
+    """Ours, with other arguments of its mpiexec."""
+    return replace(
+        library,
+        launcher=(library.launcher[0], *arguments),
+        unpin=_unpin_ours(arguments),
+    )
+
+
+def _unpin_ours(arguments: Sequence[str]) -> tuple[str, ...]:
+    # User-level ranks are not bound; their workers are, unless told otherwise.
+    return () if "ult" in arguments else ("--bind-to", "none")
 
 
 def settings_line(library: Library, shows_cma: bool, is_on_hosts: bool = False) -> str:

@@ -110,7 +110,7 @@ class Runner:
         """Runs one library's jobs of a round, with `more` arguments, and joins their results."""
         differences = [each for each in self.description.differences if each.case in cases]
         medians = [each for each in self.description.medians if each.case in cases]
-        needed = {case for each in differences for case in (each.of, each.minus)}
+        needed = {case for each in differences for case in (each.of, each.base)}
         needed |= {case for each in medians for case in each.of}
         joined = jobs.JobResult()
         for job in self.description.jobs:
@@ -129,7 +129,7 @@ class Runner:
             joined.misplaced = joined.misplaced or result.misplaced
             joined.wall_s += result.wall_s
         for difference in differences:
-            subtract(joined, difference)
+            compare(joined, difference)
         for median in medians:
             add_median(joined, median)
         return joined
@@ -180,6 +180,8 @@ class Runner:
     ) -> jobs.JobResult:
         """Runs a job once, `prefix` before the program; what is printed has the names of cases."""
         library = measured.library
+        if job.launcher is not None and library.is_ours:
+            library = libraries.relaunched(library, job.launcher)
         program = measured.program or job.program or self.description.program
         called = {job.name_in_program(case): case for case in cases}
         command = [*prefix, str(measured.binaries[program]), "--budget-ms", f"{self.budget_ms:g}"]
@@ -233,18 +235,22 @@ class Runner:
         return result
 
 
-def subtract(result: jobs.JobResult, difference: descriptions.Difference) -> None:
-    """Adds the difference of two cases, or why one of them is missing, to a round's result."""
-    for case in (difference.of, difference.minus):
+def compare(result: jobs.JobResult, difference: descriptions.Difference) -> None:
+    """Adds a case made of two others, or why one of them is missing, to a round's result."""
+    for case in (difference.of, difference.base):
         if case in result.skipped:
             result.skipped[difference.case] = result.skipped[case]
             return
     for by_case in result.samples.values():
-        base = by_case.get(difference.minus)
+        base = by_case.get(difference.base)
         values = by_case.get(difference.of)
-        if base and values:
-            less = statistics.median(base)
-            by_case[difference.case] = [value - less for value in values]
+        if not base or not values:
+            continue
+        middle = statistics.median(base)
+        if difference.is_quotient:
+            by_case[difference.case] = [value / middle for value in values]
+        else:
+            by_case[difference.case] = [(value - middle) / difference.parts for value in values]
 
 
 def add_median(result: jobs.JobResult, median: descriptions.Median) -> None:

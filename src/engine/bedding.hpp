@@ -69,7 +69,9 @@ class Bedding {
                 ++complete;
             }
         }
-        slot_->update(-complete);
+        if (complete != 0) {
+            slot_->update(-complete);
+        }
     }
 
     void detach(std::size_t i)

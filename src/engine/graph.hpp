@@ -53,6 +53,13 @@ struct GraphNode {
     Extent target;           ///< receive, copy, reduce
 };
 
+/// What the graphs of all ranks do together where they may do it by meeting (engine/meeting): each
+/// gives `part`, and all get the combination of the parts, in rank order, in the receive space.
+struct GraphMeeting {
+    bool is_there = false;
+    Extent part;
+};
+
 /// A collective of one rank as a value: nodes and the edges "before -> after". Built by the pure
 /// functions of protocol/coll, executed by GraphEngine, checked and drawn by tests and tools.
 class Graph {
@@ -75,6 +82,11 @@ class Graph {
 
     static constexpr NodeIndex none = UINT32_MAX;
 
+    /// Says that the ranks may meet instead. Requires: uniform blocks; parts of at most one block,
+    /// which stand at the beginning of the send space, or of receive; all ranks say the same.
+    void meet(Extent part) { meeting_ = {true, part}; }
+    const GraphMeeting& meeting() const noexcept { return meeting_; }
+
     Blocks blocks = Blocks::uniform;
     std::uint32_t block_count = 1;     ///< pieces of the vector (split only)
     std::uint32_t scratch_blocks = 0;  ///< size of the scratch space
@@ -87,6 +99,7 @@ class Graph {
 
     std::vector<GraphNode> nodes_;
     std::vector<Edge> edges_;
+    GraphMeeting meeting_;
 };
 
 /// Byte layout of the blocks of one space of an instance.

@@ -24,6 +24,7 @@ struct GraphTemplate {
     std::uint32_t block_count = 1;
     std::uint32_t scratch_blocks = 0;
     Blocks blocks = Blocks::uniform;
+    GraphMeeting meeting;
     GraphNode* nodes = nullptr;
     std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
     std::uint32_t* successors = nullptr;

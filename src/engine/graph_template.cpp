@@ -26,6 +26,7 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     stored->blocks = graph.blocks;
     stored->block_count = graph.block_count;
     stored->scratch_blocks = graph.scratch_blocks;
+    stored->meeting = graph.meeting();
     auto* after = static_cast<std::byte*>(place) + sizeof(GraphTemplate);
     stored->nodes = reinterpret_cast<GraphNode*>(after);
     stored->first_successor = reinterpret_cast<std::uint32_t*>(after + node_bytes);

@@ -78,15 +78,13 @@ RankState* create_rank_state(Node& node, std::uint32_t rank)
     const std::uint32_t distant = node.job_rank_count - ranks;
     const std::size_t blocks = (distant + distant_block_size - 1) / distant_block_size;
     void* place = allocator.allocate(sizeof(RankState));
-    auto* peers = static_cast<PeerSlot*>(allocator.allocate(ranks * sizeof(PeerSlot)));
+    // All bytes zero is a slot that was never used: a rank of many has few peers.
+    auto* peers = static_cast<PeerSlot*>(allocator.allocate_zeroed(ranks * sizeof(PeerSlot)));
     auto** slots = static_cast<PeerSlot**>(allocator.allocate((blocks + 1) * sizeof(PeerSlot*)));
     if (place == nullptr || peers == nullptr || slots == nullptr) {
         return nullptr;
     }
     auto* state = new (place) RankState;
-    for (std::uint32_t peer = 0; peer < ranks; ++peer) {
-        new (&peers[peer]) PeerSlot;
-    }
     std::fill_n(slots, blocks + 1, nullptr);
     state->peers = peers;
     state->distant_slots = slots;

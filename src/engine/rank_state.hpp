@@ -19,7 +19,7 @@
 
 namespace headway::engine {
 
-/// One peer as a rank sees it. Belongs to the rank's executor.
+/// One peer as a rank sees it; all bytes zero: never used. Belongs to the rank's executor.
 struct PeerSlot {
     transport::shm::Lane* lane = nullptr;     ///< outbound; made with the first frame
     OpList waiting;                           ///< frames that found no room, in order
@@ -179,6 +179,7 @@ struct Directory {
     // Written by the creator before the heap is ready, so that all ranks agree.
     bool is_observed = false;  ///< events are counted
     bool is_traced = false;    ///< and recorded
+    bool lets_meet = false;    ///< ranks may meet instead of sending messages (engine/meeting)
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
     // Ranks whose threads may all call at once: where one sleeps, others may still compute. Set

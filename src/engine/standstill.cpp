@@ -21,14 +21,34 @@ using Pulse = std::vector<std::uint64_t>;
 /// For ranks that do not come to tell.
 constexpr std::int64_t patience_ns = 5'000'000'000;
 
+bool is_asleep(const RankState* rank)
+{
+    return rank != nullptr && rank->ownership.is_owned() && rank->ownership.is_parked() &&
+           !rank->ownership.is_rung();
+}
+
+/// Whether another rank is awake, or about to be: it will look around itself when it lies down. Of
+/// ranks that were all woken at once, those behind this one most probably have not run yet.
+bool is_another_awake(const Directory& directory, std::uint32_t own)
+{
+    for (std::uint32_t step = 1; step < directory.rank_count; ++step) {
+        const std::uint32_t rank = (own + step) % directory.rank_count;
+        if (!directory.ended.has(rank) && !is_asleep(directory.ranks[rank])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Whether the last one to fall asleep looks around. Frames that are withheld ring nobody's bell,
 /// simulations see to themselves, and of a rank with threads others may still compute.
-bool may_stand_still(Node& node)
+bool may_stand_still(Node& node, std::uint32_t own)
 {
     // Relaxed: written before the rank communicates.
     return node.knobs.deadlock_ms != 0 && node.is_plain && node.network == nullptr &&
            node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
-           node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0;
+           node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0 &&
+           !is_another_awake(node.directory, own);
 }
 
 /// An agent that was never started, or sleeps until it is rung.
@@ -48,8 +68,7 @@ std::optional<Pulse> take_pulse(Node& node)
             continue;
         }
         const RankState* const rank = directory.ranks[i];
-        if (rank == nullptr || !rank->ownership.is_owned() || !rank->ownership.is_parked() ||
-            rank->ownership.is_rung()) {
+        if (!is_asleep(rank)) {
             return std::nullopt;
         }
         // Relaxed: a rank that woke and sleeps again has counted in between.
@@ -89,7 +108,7 @@ void sleep_until_rung(Driver& driver)
 {
     Node& node = driver.node();
     sync::OwnershipWord& word = driver.rank().ownership;
-    if (!may_stand_still(node)) {
+    if (!may_stand_still(node, driver.rank().rank)) {
         word.park();
         return;
     }

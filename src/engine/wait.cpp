@@ -305,13 +305,14 @@ bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
 
 }  // namespace
 
-void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed)
+void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed,
+                 WaitReason reason)
 {
     if (waits_passively(driver, ops) && wait_passively(driver, condition, ops, needed)) {
         return;
     }
     const Waiting waiting(driver.rank());
-    const WaitNote note(ops);
+    const WaitNote note(ops, reason);
     const platform::NotedWait noted(note);
     std::optional<Bedding> bedding;
     Famine famine;

@@ -12,6 +12,12 @@
 
 namespace headway::engine {
 
+/// What a thread waits for beside ops, for reports.
+enum class WaitReason : std::uint8_t {
+    events,
+    meeting,  ///< the other members of a communicator
+};
+
 /// A condition on the driver's rank, evaluated under its lock.
 struct Condition {
     bool (*holds)(void*);
@@ -23,14 +29,14 @@ struct Condition {
 /// Blocks until `condition` holds. `ops` are the ops whose completion can make it hold (none: any
 /// event can; null ones are over and do not count), `needed` how many of them at least must
 /// complete, at most all.
-/// Requires: what the condition looks at changes only by progress of this rank or by completion
-/// of `ops`.
-void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops,
-                 std::int32_t needed);
+/// Requires: what the condition looks at changes only by progress of this rank, by completion of
+/// `ops`, or by somebody who passes a fence afterwards and looks for PARKED (notify_parked).
+void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed,
+                 WaitReason reason);
 
 template <typename Holds>
 void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
-                std::int32_t needed = 1)
+                std::int32_t needed = 1, WaitReason reason = WaitReason::events)
 {
     if (holds()) {
         return;
@@ -44,7 +50,7 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
     wait_slowly(driver,
                 {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
                  const_cast<void*>(static_cast<const void*>(&holds))},
-                ops, needed);
+                ops, needed, reason);
 }
 
 /// Blocks until `op` is complete.

@@ -39,7 +39,11 @@ std::string WaitNote::describe_wait(const platform::WaitNote& note)
 {
     std::string text;
     int pending = 0;
-    for (const Op* op : static_cast<const WaitNote&>(note).ops) {
+    const auto& own = static_cast<const WaitNote&>(note);
+    if (own.reason == WaitReason::meeting) {
+        return "a collective";
+    }
+    for (const Op* op : own.ops) {
         if (op != nullptr && !op->word.is_complete()) {
             if (pending < ops_named_max) {
                 text += (pending == 0 ? "" : " and ") + describe(*op);

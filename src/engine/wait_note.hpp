@@ -5,14 +5,15 @@
 #include <string>
 
 #include "engine/op.hpp"
+#include "engine/wait.hpp"
 #include "platform/scheduler.hpp"
 
 namespace headway::engine {
 
 /// What a thread in the one wait waits for, for the report of a simulated team that stands still.
 struct WaitNote : platform::WaitNote {
-    explicit WaitNote(std::span<Op* const> waited_ops) noexcept
-        : platform::WaitNote{&describe_wait}, ops(waited_ops)
+    WaitNote(std::span<Op* const> waited_ops, WaitReason wait_reason) noexcept
+        : platform::WaitNote{&describe_wait}, ops(waited_ops), reason(wait_reason)
     {
     }
 
@@ -20,6 +21,7 @@ struct WaitNote : platform::WaitNote {
     static std::string describe_wait(const platform::WaitNote& note);
 
     std::span<Op* const> ops;
+    WaitReason reason;
 };
 
 }  // namespace headway::engine

@@ -37,31 +37,41 @@ void set_next(void* block, void* next) noexcept
 
 }  // namespace
 
-void* Allocator::allocate(std::size_t size_bytes) noexcept
+Allocator::Block Allocator::take_large(std::size_t size_bytes) noexcept
+{
+    const std::uint64_t units = (size_bytes + unit_bytes - 1) >> unit_shift;
+    if (units > UINT32_MAX || size_bytes > SIZE_MAX - unit_bytes) {
+        return {nullptr, false};
+    }
+    const std::uint32_t first =
+        runs_->allocate(static_cast<std::uint32_t>(units), UnitKind::large, rank_, rule_);
+    if (first == 0) {
+        return {nullptr, false};
+    }
+    return {runs_->address_of(first), runs_->info(first).is_new};
+}
+
+inline Allocator::Block Allocator::take(std::size_t size_bytes) noexcept
 {
     if (size_bytes > slab_block_bytes_max) {
-        const std::uint64_t units = (size_bytes + unit_bytes - 1) >> unit_shift;
-        if (units > UINT32_MAX || size_bytes > SIZE_MAX - unit_bytes) {
-            return nullptr;
-        }
-        const std::uint32_t first =
-            runs_->allocate(static_cast<std::uint32_t>(units), UnitKind::large, rank_, rule_);
-        return first == 0 ? nullptr : runs_->address_of(first);
+        return take_large(size_bytes);
     }
     const std::uint32_t size_class = size_class_of(size_bytes);
     std::uint32_t head = mine_->slabs_with_room[size_class];
     if (head == 0) [[unlikely]] {
         head = slab_with_room(size_class);
         if (head == 0) {
-            return nullptr;
+            return {nullptr, false};
         }
     }
     UnitInfo& slab = runs_->info(head);
-    void* block = slab.free_list;
-    if (block != nullptr) {
-        slab.free_list = next_of(block);
+    Block block{slab.free_list, false};
+    if (block.place != nullptr) {
+        slab.free_list = next_of(block.place);
     } else {
-        block = runs_->address_of(head) + std::uint64_t{slab.fresh} * size_class_bytes(size_class);
+        block.place =
+            runs_->address_of(head) + std::uint64_t{slab.fresh} * size_class_bytes(size_class);
+        block.is_new = slab.is_new;
         ++slab.fresh;
     }
     ++slab.used;
@@ -70,6 +80,20 @@ void* Allocator::allocate(std::size_t size_bytes) noexcept
     }
     count_bytes(size_class_bytes(size_class));
     return block;
+}
+
+void* Allocator::allocate(std::size_t size_bytes) noexcept
+{
+    return take(size_bytes).place;
+}
+
+void* Allocator::allocate_zeroed(std::size_t size_bytes) noexcept
+{
+    const Block block = take(size_bytes);
+    if (block.place != nullptr && !block.is_new) {
+        std::memset(block.place, 0, size_bytes);
+    }
+    return block.place;
 }
 
 void Allocator::free(void* block) noexcept

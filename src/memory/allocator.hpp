@@ -50,6 +50,10 @@ class Allocator {
     /// blocks take the lock of the node and a whole number of 64 KiB units.
     [[nodiscard]] void* allocate(std::size_t size_bytes) noexcept;
 
+    /// The same, all its bytes 0. What nobody has used before is not touched here, so that of a
+    /// large block only those pages cost memory that its owner comes to use.
+    [[nodiscard]] void* allocate_zeroed(std::size_t size_bytes) noexcept;
+
     /// Null is allowed. Requires: from allocate() of any rank of this heap, not freed since.
     void free(void* block) noexcept;
 
@@ -84,6 +88,13 @@ class Allocator {
     {
     }
 
+    struct Block {
+        void* place;
+        bool is_new;  ///< nobody has had it before
+    };
+
+    Block take(std::size_t size_bytes) noexcept;
+    Block take_large(std::size_t size_bytes) noexcept;
     std::uint32_t slab_with_room(std::uint32_t size_class) noexcept;
     std::uint32_t open_slab(std::uint32_t size_class) noexcept;
     void free_in_slab(std::uint32_t head, void* block) noexcept;

@@ -31,6 +31,7 @@ void PageRuns::open(std::byte* base, UnitInfo* table, std::uint32_t first_unit,
     first_unit_ = first_unit;
     unit_count_ = unit_count;
     frontier_ = first_unit;
+    reached_ = first_unit;
     committed_ = first_unit;
 }
 
@@ -52,6 +53,8 @@ std::uint32_t PageRuns::allocate(std::uint32_t units, UnitKind kind, std::uint32
         }
         table_[first].run_units = units;
         table_[first].owner = who;
+        table_[first].is_new = first >= reached_;
+        reached_ = std::max(reached_, frontier_);
         count_use(units);
     }
     lock_.unlock();

@@ -36,7 +36,8 @@ struct UnitInfo {
     std::uint32_t owner;      ///< slab: rank; large: rank that allocated it (for reports)
     std::uint8_t size_class;  ///< slab
     UnitKind kind;
-    std::uint8_t reserved[22];
+    bool is_new;  ///< on the first unit: nobody has had the run before, so all its bytes are 0
+    std::uint8_t reserved[21];
 };
 static_assert(sizeof(UnitInfo) == 64);
 
@@ -55,8 +56,8 @@ class PageRuns {
     void open(std::byte* base, UnitInfo* table, std::uint32_t first_unit,
               std::uint32_t unit_count) noexcept;
 
-    /// First unit of a new run, its entries set (kind, head, run_units, owner); 0: no memory now,
-    /// or the lock was not to be had in time.
+    /// First unit of a new run, its entries set (kind, head, run_units, owner, is_new); 0: no
+    /// memory now, or the lock was not to be had in time.
     std::uint32_t allocate(std::uint32_t units, UnitKind kind, std::uint32_t who,
                            const CommitRule& rule) noexcept;
 
@@ -100,7 +101,8 @@ class PageRuns {
     std::uint32_t unit_count_;
     // Everything below is written by the holder of lock_; the counts are read by anyone.
     sync::HolderLock lock_;
-    std::uint32_t frontier_;   ///< units from here on are untouched
+    std::uint32_t frontier_;   ///< units from here on are untouched, or were given back
+    std::uint32_t reached_;    ///< the highest that it was: units from here on have never been used
     std::uint32_t committed_;  ///< units below have memory behind them (if that is needed)
     std::uint32_t bins_[bin_count];
     std::atomic<std::uint64_t> units_in_use_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/meeting.hpp"
 #include "engine/wait.hpp"
 #include "object/persistent.hpp"
 #include "object/process.hpp"
@@ -285,9 +286,17 @@ engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, Coll
         return {.completion = start_collective(rank, communicator, std::move(call))};
     }
     const Prepared made = prepare(rank, communicator, call);
-    return made.stored != nullptr ? engine::run_graph(rank.driver(), *made.stored,
-                                                      communicator.joint_scope(), made.arguments)
-                                  : engine::StartedGraph{};
+    if (made.stored == nullptr) {
+        return {};
+    }
+    engine::Scope& scope = communicator.joint_scope();
+    if (engine::can_meet(rank.process().node(), *made.stored, made.arguments)) {
+        if (engine::Meeting* const meeting = communicator.meeting(); meeting != nullptr) {
+            engine::meet(rank.driver(), *meeting, *made.stored, scope, made.arguments);
+            return {.is_over = true};
+        }
+    }
+    return engine::run_graph(rank.driver(), *made.stored, scope, made.arguments);
 }
 
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)

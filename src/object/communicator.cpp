@@ -7,9 +7,12 @@
 #include <new>
 #include <utility>
 
+#include "engine/meeting.hpp"
 #include "object/buffer.hpp"
+#include "object/collective.hpp"
 #include "object/process.hpp"
 #include "object/rank.hpp"
+#include "platform/fatal.hpp"
 
 namespace headway::object {
 
@@ -111,6 +114,9 @@ Communicator::~Communicator()
     for (const auto& [key, stored] : graphs_) {
         engine::destroy_template(allocator, stored);
     }
+    if (meeting_ != nullptr) {
+        engine::leave_meeting(allocator, meeting_);
+    }
     // Who picked it knows it by its number.
     owner_.release_context(scope_->context);
     allocator.free(joint_);
@@ -131,6 +137,26 @@ std::vector<int> Communicator::members() const
 std::vector<int> Communicator::peers() const
 {
     return members_of(*scope_, 0, scope_->size);
+}
+
+void Communicator::count_to_meeting()
+{
+    if (--calls_to_meeting_ != 0) {
+        return;
+    }
+    const engine::Scope& scope = joint_scope();
+    engine::Meeting* made = nullptr;
+    if (scope.rank == 0) {
+        made = engine::create_meeting(owner_.driver().allocator(), scope.size,
+                                      owner_.process().node().cpus().size());
+    }
+    // The node heap lies at one address in all processes.
+    if (!bcast_bytes(owner_, *this, &made, sizeof made, 0)) {
+        // The others know the place, and would wait there.
+        platform::fatal(static_cast<std::uint32_t>(owner_.world_rank),
+                        "the node heap is full; raise HEADWAY_HEAP_SIZE");
+    }
+    meeting_ = made;
 }
 
 void Communicator::find_nodes()

@@ -20,6 +20,10 @@
 #include "object/topology.hpp"
 #include "protocol/coll/topology.hpp"
 
+namespace headway::engine {
+struct Meeting;
+}  // namespace headway::engine
+
 namespace headway::object {
 
 class Rank;
@@ -101,6 +105,17 @@ class Communicator {
         return nodes_.get();
     }
 
+    /// Where its members meet instead of sending messages; null: nowhere yet. Called for each call
+    /// for which they may, on all of them; after some of those one member makes the place and
+    /// tells the others, which blocks.
+    engine::Meeting* meeting()
+    {
+        if (meeting_ == nullptr && calls_to_meeting_ != 0) [[unlikely]] {
+            count_to_meeting();
+        }
+        return meeting_;
+    }
+
     /// Null: it has none.
     const Topology* topology() const noexcept { return topology_.get(); }
     const std::shared_ptr<const Topology>& shared_topology() const noexcept { return topology_; }
@@ -161,6 +176,7 @@ class Communicator {
 
     void destroy();
     void find_nodes();
+    void count_to_meeting();
 
     Rank& owner_;
     engine::Scope* scope_;
@@ -179,6 +195,9 @@ class Communicator {
     Info hints_;
     bool knows_nodes_ = false;
     std::unique_ptr<const protocol::coll::Topology> nodes_;
+    engine::Meeting* meeting_ = nullptr;
+    /// A communicator that is made for a call or two needs none; 0: there was no memory for it.
+    int calls_to_meeting_ = 3;
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;

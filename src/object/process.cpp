@@ -330,6 +330,10 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     }
     directory.is_traced = prepare_trace(knobs_);
     directory.is_observed = directory.is_traced || knobs_.stats != 0;
+    // Where frames are withheld, all that ranks tell each other travels in frames; where they are
+    // observed, in messages that can be counted.
+    directory.lets_meet = knobs_.meetings == config::MeetingsChoice::on &&
+                          !directory.schedule.withholds() && !directory.is_observed;
     heap.set_root(directory_root, &directory);
     if (auto described = describe_hosts(heap); !described) {
         return described;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "object/checks.hpp"
 #include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
+#include "platform/device_memory.hpp"
 #include "platform/process.hpp"
 #include "protocol/coll/choices.hpp"
 
@@ -92,6 +94,9 @@ class Process {
     /// Null: the system schedules.
     HostedScheduler* scheduler() noexcept { return scheduler_.get(); }
 
+    /// What its ranks begin with: looking for drivers takes a search in many folders. Any rank.
+    const platform::DeviceMemory& device_memory();
+
     /// Says once which settings of the environment nobody knows, in one process of the job.
     void warn_about_settings();
 
@@ -144,10 +149,12 @@ class Process {
     Checks checks_;
     HostDirectory* hosts_ = nullptr;  ///< written while the process initialises
     std::unique_ptr<HostedScheduler> scheduler_;
-    std::atomic<bool> has_started_{false};  ///< set by ranks that call MPI_Init
-    std::atomic<bool> has_warned_{false};   ///< set by the first rank to ask
-    std::atomic<int> finalized_count_{0};   ///< written by ranks that end, or begin again
-    bool has_left_ = false;                 ///< touched by ranks that end, under a mutex of theirs
+    std::once_flag has_looked_for_devices_;
+    std::optional<platform::DeviceMemory> device_memory_;  ///< written once, by the first to ask
+    std::atomic<bool> has_started_{false};                 ///< set by ranks that call MPI_Init
+    std::atomic<bool> has_warned_{false};                  ///< set by the first rank to ask
+    std::atomic<int> finalized_count_{0};  ///< written by ranks that end, or begin again
+    bool has_left_ = false;                ///< touched by ranks that end, under a mutex of theirs
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

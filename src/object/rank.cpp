@@ -32,19 +32,6 @@ constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
 
-platform::DeviceMemory::Watch watch_of(config::DeviceMemoryChoice choice)
-{
-    using platform::DeviceMemory;
-    switch (choice) {
-        case config::DeviceMemoryChoice::off:
-            return DeviceMemory::Watch::off;
-        case config::DeviceMemoryChoice::watch:
-            return DeviceMemory::Watch::always;
-        default:
-            return DeviceMemory::Watch::if_likely;
-    }
-}
-
 }  // namespace
 
 Rank::Rank(Process& process, int rank) : process_(process)
@@ -78,8 +65,7 @@ base::Outcome Rank::make_parts(engine::Node& node)
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
             "the size of /dev/shm"};
     }
-    device_memory_ =
-        std::make_unique<platform::DeviceMemory>(watch_of(process_.knobs().device_memory));
+    device_memory_ = std::make_unique<platform::DeviceMemory>(process_.device_memory());
     compares_types = process_.sent_types() != nullptr;
     if (device_memory_->is_needed() || compares_types) {
         plain_address_min = std::numeric_limits<std::uintptr_t>::max();
@@ -137,15 +123,18 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
 
 base::Outcome Rank::open(engine::Node& node, int thread_level)
 {
+    const bool has_sessions = is_running();
     if (auto started = start(node, thread_level); !started) {
         return started;
     }
     if (thread_level == MPI_THREAD_MULTIPLE) {
         share_among_threads();
     }
-    thread_level_ = thread_level;
     main_thread_ = platform::thread_id();
-    describe_environment();
+    if (has_sessions) {
+        thread_level_ = thread_level;
+        describe_environment();
+    }
     world_phase_ = Phase::running;
     return make_predefined();
 }
@@ -271,12 +260,6 @@ void Rank::close()
         ground_ = nullptr;
     }
     driver_->destroy_op(done_op_);
-}
-
-const char* device_driver_of(RankAccess& access, const void* address) noexcept
-{
-    platform::DeviceMemory& devices = as_rank(access).device_memory();
-    return devices.is_needed() ? devices.driver_of(address) : nullptr;
 }
 
 std::uint32_t Rank::acquire_context()

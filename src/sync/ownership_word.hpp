@@ -162,6 +162,12 @@ class BasicOwnershipWord {
         ring_while(owned_state | parked_bit, state_mask | parked_bit);
     }
 
+    /// The same by somebody who has passed fence (9) himself since he published, for many at once.
+    void notify_parked_after_fence() noexcept
+    {
+        ring_while(owned_state | parked_bit, state_mask | parked_bit);
+    }
+
     /// Makes an owner who is inside poll once more before it sleeps, and wakes it if it sleeps; one
     /// who has left is not concerned. For what a thread waits for, as opposed to work (ring).
     void nudge() noexcept { ring_while(owned_state, state_mask); }

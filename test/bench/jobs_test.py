@@ -329,6 +329,14 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(found.samples["t_s"]["d"], [-2.0])
         self.assertEqual(fake.started, [("a",), ("b",)])
 
+    def test_difference_may_be_of_parts_or_a_quotient(self) -> None:
+        table = [description.Job(1, False, (name,)) for name in ("a", "b")]
+        found, _ = self.run_jobs(table, ["d", "q"], {"a": 2.0, "b": 8.0},
+                                 description.Difference("d", "b", "a", parts=3),
+                                 description.Difference("q", "b", "a", is_quotient=True))
+        self.assertEqual(found.samples["t_s"]["d"], [2.0])
+        self.assertEqual(found.samples["t_s"]["q"], [4.0])
+
     def test_difference_of_a_skipped_case_is_skipped(self) -> None:
         table = [description.Job(1, False, ("a",), without={"mpich": "it waits"}),
                  description.Job(1, False, ("b",))]

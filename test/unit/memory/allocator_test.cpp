@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -201,6 +202,31 @@ TEST_F(AllocatorTest, ProcessesFreeEachOthersBlocks)
     for (std::uint32_t me = 0; me < ranks; ++me) {
         rank(me).take_inbound();
         EXPECT_EQ(rank(me).slab_bytes_in_use(), 0U) << me;
+    }
+}
+
+TEST_F(AllocatorTest, ZeroedBlocksAreZeroWhoeverHadThemBefore)
+{
+    for (const std::size_t bytes :
+         {std::size_t{100}, std::size_t{5000}, std::size_t{32768}, std::size_t{3 * unit_bytes}}) {
+        // Used, given back, and cut anew: by the same rank, and over runs that melt together.
+        for (int turn = 0; turn < 3; ++turn) {
+            std::vector<unsigned char*> blocks;
+            for (std::size_t each = 0; each < 8; ++each) {
+                auto* const block = static_cast<unsigned char*>(
+                    rank(each % 2 == 0 ? 0 : 1).allocate_zeroed(bytes + each));
+                ASSERT_NE(block, nullptr);
+                EXPECT_EQ(std::count(block, block + bytes + each, 0),
+                          static_cast<std::ptrdiff_t>(bytes + each))
+                    << bytes << " bytes, turn " << turn;
+                std::memset(block, 0xEE, bytes + each);
+                blocks.push_back(block);
+            }
+            for (unsigned char* const block : blocks) {
+                rank(0).free(block);
+            }
+            rank(1).take_inbound();
+        }
     }
 }
 

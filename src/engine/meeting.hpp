@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where user-level ranks meet instead of telling each other by messages: each puts its part
+// down and counts itself; the last one combines the parts in rank order and lets all go. One for
+// each communicator whose members do so, in the node heap.
+//
+// Members are counted in groups of neighbours, one a core, as neighbours run on one core where a
+// host runs them: the last of a group leads it. It counts the group, and wakes the others of its
+// group when the last lead of all has woken it. So few words travel between cores.
+//
+// What a graph says that its ranks may meet for (Graph::meet) has the same result either way, to
+// the bit.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/graph_engine.hpp"
+#include "platform/cpu.hpp"
+#include "sync/round_counter.hpp"
+
+namespace headway::engine {
+
+/// Most bytes of a part: a line for each member.
+inline constexpr std::size_t meeting_bytes_max = 48;
+
+struct Meeting {
+    struct alignas(platform::cache_line_bytes) Place {
+        std::byte part[meeting_bytes_max];  ///< written by its member, read by the last one
+    };
+    struct Group {
+        sync::RoundCounter members;
+        /// Who came last. Written by it before it counts the group, read by the last lead.
+        std::uint32_t lead = 0;
+    };
+
+    static constexpr std::uint32_t groups_max = 16;
+
+    // Written when it is made.
+    std::uint32_t size = 0;  ///< members
+    std::uint32_t group_count = 1;
+    /// Members that have not left for good. Counted down by each when its communicator ends.
+    std::atomic<std::uint32_t> users{0};
+    sync::RoundCounter leads;
+    Group groups[groups_max];
+    /// Written by who comes last, when all have taken what it held before; read by all.
+    alignas(platform::cache_line_bytes) std::byte result[meeting_bytes_max];
+
+    Place* places() noexcept { return reinterpret_cast<Place*>(this + 1); }
+    std::uint32_t group_of(std::uint32_t member) const noexcept
+    {
+        return static_cast<std::uint32_t>(std::uint64_t{member} * group_count / size);
+    }
+    /// The first member whose group is not before `group`.
+    std::uint32_t first_of(std::uint32_t group) const noexcept
+    {
+        return static_cast<std::uint32_t>((std::uint64_t{group} * size + group_count - 1) /
+                                          group_count);
+    }
+};
+
+/// Of a communicator with `size` members that share `cores`, by one of them, who tells the others.
+/// Null: the node heap is exhausted.
+Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t cores);
+
+/// Each member once, when it meets there no more; the last one frees it.
+void leave_meeting(memory::Allocator& allocator, Meeting* meeting);
+
+/// Whether the call may be done by meeting; the same on all members. Requires: a call that blocks.
+bool can_meet(const Node& node, const GraphTemplate& stored, const GraphArguments& arguments);
+
+/// Does what the graphs of all members do. Blocks until all have come (in the one wait).
+/// Requires: can_meet() of the same call on all members, and no other call of theirs there.
+/// Thread rule: a thread of the driver's rank.
+void meet(Driver& driver, Meeting& meeting, const GraphTemplate& stored, const Scope& scope,
+          const GraphArguments& arguments);
+
+}  // namespace headway::engine

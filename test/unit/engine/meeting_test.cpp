@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks that meet get what their messages would have brought them, to the bit, and nobody leaves
+// before all have come.
+#include "engine/meeting.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "in_process_node.hpp"
+#include "protocol/coll/select.hpp"
+
+namespace headway::engine {
+namespace {
+
+using protocol::coll::Algorithm;
+using protocol::coll::build;
+
+constexpr Reduction sum_of_doubles{data::ReduceOperator::sum, data::ElementKind::float64, 0};
+
+/// All ranks of a node, a meeting for them, and the graphs that say what they may meet for.
+class MeetingTest : public testing::TestWithParam<std::uint32_t> {
+  protected:
+    MeetingTest() : node_(GetParam())
+    {
+        node_.node().directory.lets_meet = true;
+        node_.node().shares_workers = true;
+    }
+    ~MeetingTest() override
+    {
+        for (std::uint32_t rank = 0; rank < templates_.size(); ++rank) {
+            destroy_template(node_.driver(rank).allocator(), templates_[rank]);
+        }
+    }
+
+    void prepare(Algorithm algorithm, bool in_place = false)
+    {
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            templates_.push_back(store_graph(node_.driver(rank).allocator(),
+                                             build(algorithm, {rank, node_.size(), in_place}, 0)));
+        }
+        meeting_ = create_meeting(node_.driver(0).allocator(), node_.size(), 2);
+        ASSERT_NE(meeting_, nullptr);
+    }
+
+    void meet(std::uint32_t rank, const GraphArguments& arguments)
+    {
+        ASSERT_TRUE(can_meet(node_.node(), *templates_[rank], arguments));
+        engine::meet(node_.driver(rank), *meeting_, *templates_[rank], node_.world(rank),
+                     arguments);
+    }
+
+    void leave()
+    {
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            leave_meeting(node_.driver(rank).allocator(), meeting_);
+        }
+    }
+
+    /// What the same graphs do by messages.
+    std::vector<double> by_messages(const std::vector<double>& parts)
+    {
+        std::vector<double> results(node_.size());
+        std::vector<Op*> ops;
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            ops.push_back(start_graph(node_.driver(rank), *templates_[rank], node_.world(rank),
+                                      one_double(&parts[rank], &results[rank])));
+        }
+        node_.settle();
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            EXPECT_TRUE(ops[rank]->word.is_complete());
+            node_.driver(rank).destroy_op(ops[rank]);
+        }
+        return results;
+    }
+
+    static GraphArguments one_double(const double* send, double* receive)
+    {
+        return {.send = send,
+                .receive = receive,
+                .count = 1,
+                .element_bytes = sizeof(double),
+                .reduction = sum_of_doubles};
+    }
+
+    void run_threads(const std::function<void(std::uint32_t)>& body)
+    {
+        std::vector<std::thread> threads;
+        threads.reserve(node_.size());
+        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+            threads.emplace_back([&body, rank] { body(rank); });
+        }
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+    }
+
+    InProcessNode node_;
+    std::vector<GraphTemplate*> templates_;
+    Meeting* meeting_ = nullptr;
+};
+
+TEST_P(MeetingTest, CombinesAsMessagesDo)
+{
+    prepare(Algorithm::allreduce_linear);
+    // Sums of these depend on the order in which they are added.
+    std::vector<double> parts(node_.size());
+    for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+        parts[rank] = rank % 2 == 0 ? 1e16 / (rank + 1) : 3.3 / (rank + 1);
+    }
+    const std::vector<double> wanted = by_messages(parts);
+    run_threads([&](std::uint32_t rank) {
+        double result = 0;
+        meet(rank, one_double(&parts[rank], &result));
+        EXPECT_EQ(result, wanted[rank]) << "rank " << rank;
+    });
+    leave();
+}
+
+TEST_P(MeetingTest, MeetsAgainAndAgain)
+{
+    constexpr int rounds = 500;
+    prepare(Algorithm::allreduce_linear, true);
+    const double ranks = node_.size();
+    run_threads([&](std::uint32_t rank) {
+        for (int round = 0; round < rounds; ++round) {
+            double value = rank + 10.0 * round;
+            meet(rank, one_double(nullptr, &value));
+            ASSERT_EQ(value, ranks * (ranks - 1) / 2 + ranks * 10 * round) << "round " << round;
+        }
+    });
+    leave();
+}
+
+TEST_P(MeetingTest, NobodyLeavesBeforeAllHaveCome)
+{
+    constexpr std::uint32_t rounds = 300;
+    prepare(Algorithm::barrier_linear);
+    std::atomic<std::uint32_t> begun{0};
+    run_threads([&](std::uint32_t rank) {
+        for (std::uint32_t round = 1; round <= rounds; ++round) {
+            ++begun;
+            meet(rank, {});
+            EXPECT_GE(begun.load(), round * node_.size());
+        }
+    });
+    leave();
+}
+
+TEST_P(MeetingTest, TheLastOneToLeaveFreesThePlace)
+{
+    prepare(Algorithm::barrier_linear);
+    const std::uint64_t before = node_.bytes_in_use();
+    for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+        EXPECT_EQ(node_.bytes_in_use(), before) << "rank " << rank;
+        leave_meeting(node_.driver(rank).allocator(), meeting_);
+    }
+    EXPECT_LT(node_.bytes_in_use(), before);
+}
+
+TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareWorkers)
+{
+    prepare(Algorithm::allreduce_linear);
+    double value = 0;
+    GraphArguments arguments = one_double(&value, &value);
+    const GraphTemplate& stored = *templates_.front();
+    EXPECT_TRUE(can_meet(node_.node(), stored, arguments));
+
+    arguments.count = meeting_bytes_max / sizeof(double);
+    EXPECT_TRUE(can_meet(node_.node(), stored, arguments));
+    ++arguments.count;
+    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+
+    arguments = one_double(&value, &value);
+    arguments.reduction.user_op = 1;  // runs in its own rank only
+    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+
+    arguments = one_double(&value, &value);
+    node_.node().shares_workers = false;
+    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    node_.node().shares_workers = true;
+    node_.node().directory.lets_meet = false;
+    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    leave();
+}
+
+TEST_P(MeetingTest, OtherAlgorithmsSendMessages)
+{
+    prepare(Algorithm::barrier_dissemination);
+    EXPECT_FALSE(can_meet(node_.node(), *templates_.front(), {}));
+    leave();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MeetingTest, testing::Values(1U, 2U, 3U, 5U, 8U));
+
+}  // namespace
+}  // namespace headway::engine
