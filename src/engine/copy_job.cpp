@@ -180,8 +180,7 @@ CopyJob* next_job(Driver& driver, CopyShare share)
     }
     trim(worker, rank.invited);
     return find_in(rank.invited, [&](const CopyJob& job) {
-        return (share != CopyShare::own || is_inside(driver.node(), *job.receiver)) &&
-               is_ours(job);
+        return (share != CopyShare::own || is_inside(driver.node(), *job.receiver)) && is_ours(job);
     });
 }
 
@@ -363,10 +362,12 @@ bool has_unattended_copies(Driver& driver)
     trim(driver.worker(), rank.invited);
     trim(driver.worker(), rank.invited_to_stage);
     // A sender that stops waiting leaves behind what it was invited to.
-    return keeps_pieces(rank, false) ||
-           find_in(rank.copies,
-                   [](const CopyJob& job) { return !job.is_staged_only && is_away(*job.sender); }) ||
-           find_in(rank.invited, [](const CopyJob& job) { return is_away(*job.receiver); });
+    const auto has_no_sender = [](const CopyJob& job) {
+        return !job.is_staged_only && is_away(*job.sender);
+    };
+    const auto has_no_receiver = [](const CopyJob& job) { return is_away(*job.receiver); };
+    return keeps_pieces(rank, false) || find_in(rank.copies, has_no_sender) != nullptr ||
+           find_in(rank.invited, has_no_receiver) != nullptr;
 }
 
 }  // namespace headway::engine

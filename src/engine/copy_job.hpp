@@ -98,8 +98,8 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     }
 };
 
-/// Jobs in order, linked by one of their pairs of links. All bytes zero is an empty one. Thread rule:
-/// the executor of the rank whose list it is.
+/// Jobs in order, linked by one of their pairs of links. Thread rule: the executor of the rank
+/// whose list it is.
 template <CopyLinks CopyJob::* links>
 class CopyList {
   public:

@@ -42,8 +42,9 @@ void Door::go_away()
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr ||
         driver_->keeps_unsent()) {
-        is_away_ = true;
         leave_word(*driver_);
+        // Only now: user functions run on the way out, and what they call must find the word here.
+        is_away_ = true;
     }
     if (driver_->worker().has_asked()) {
         driver_->worker().hand_over();

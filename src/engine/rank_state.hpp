@@ -110,17 +110,17 @@ struct RankState {
     std::int64_t due_ns = 0;
     GraphInstance* stalled_graphs = nullptr;  ///< runs that lacked memory to start a node
     GraphInstance* owner_graphs = nullptr;    ///< runs whose next node is the owner's to run
-    CopiesOfReceiver copies;             ///< into this rank, with pieces to be taken
-    CopiesOfSender invited;              ///< out of this rank, which it was asked to join
-    CopiesOfSender invited_to_stage;     ///< likewise, if no piece can go another way
+    CopiesOfReceiver copies;                  ///< into this rank, with pieces to be taken
+    CopiesOfSender invited;                   ///< out of this rank, which it was asked to join
+    CopiesOfSender invited_to_stage;          ///< likewise, if no piece can go another way
     CopiesOfSender offered;              ///< likewise, not matched yet, with a beginning to stage
     std::uint32_t early_pieces = 0;      ///< in slots of this rank, of messages not matched yet
     StagingSlot* kept_pieces = nullptr;  ///< staged pieces not taken out when they came
     /// Looks at copies that were left to their senders to stage, since a piece came.
     std::uint32_t looks_without_piece = 0;
     bool has_new_pieces = false;  ///< since the last look
-    Staging* staging = nullptr;               ///< made with the first piece that goes through it
-    Op* spare_ops = nullptr;                  ///< ops to be used again, linked by `next`
+    Staging* staging = nullptr;   ///< made with the first piece that goes through it
+    Op* spare_ops = nullptr;      ///< ops to be used again, linked by `next`
     std::uint32_t spare_op_count = 0;
     void* protocol = nullptr;    ///< protocol::RankPart, in the heap too
     std::uint32_t rank = 0;      ///< node rank

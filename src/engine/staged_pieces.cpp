@@ -60,8 +60,8 @@ void lose_piece(Driver& driver, const StagedPiece& piece)
 }
 
 /// Of a message of a few pieces smaller ones, so that both copy at the same time, unless others
-/// follow it; of short runs, which take longer, smaller ones still. The first node of a program is a
-/// run.
+/// follow it; of short runs, which take longer, smaller ones still. The first node of a program is
+/// a run.
 std::uint64_t staged_bytes_of(const RankState& rank, const CopyJob& job)
 {
     constexpr std::uint32_t few = 2;
@@ -152,8 +152,7 @@ int stage_some(Driver& driver)
             drop_reference(driver.worker(), job);
             continue;
         }
-        StagingSlot* const slot =
-            staged < pieces_a_turn ? staging->next(is_held) : nullptr;
+        StagingSlot* const slot = staged < pieces_a_turn ? staging->next(is_held) : nullptr;
         if (slot == nullptr) {
             break;
         }
@@ -219,7 +218,10 @@ int move_staged_only(Driver& driver)
         deliver_kept(driver, driver.node().knobs.copy_at_once) != 0) {
         ++moved;
     }
-    return driver.is_local() && !rank.invited_to_stage.is_empty() ? moved + stage_some(driver) : moved;
+    if (driver.is_local() && !rank.invited_to_stage.is_empty()) {
+        moved += stage_some(driver);
+    }
+    return moved;
 }
 
 std::uint64_t deliver_kept(Driver& driver, std::uint64_t bytes_max)

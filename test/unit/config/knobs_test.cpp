@@ -81,8 +81,9 @@ TEST(Knobs, WrongValuesAreRefusedWithTheCure)
 
 TEST(Knobs, AListFollowsTheChoiceThatHasOne)
 {
-    const auto knobs = load_knobs(platform::Environment(
-        {{"HEADWAY_PROGRESS", "dedicated:0,8-9"}, {"HEADWAY_WAIT", "passive"}, {"HEADWAY_CMA", "off"}}));
+    const auto knobs = load_knobs(platform::Environment({{"HEADWAY_PROGRESS", "dedicated:0,8-9"},
+                                                         {"HEADWAY_WAIT", "passive"},
+                                                         {"HEADWAY_CMA", "off"}}));
     ASSERT_TRUE(knobs);
     EXPECT_EQ(knobs.value().progress, ProgressChoice::dedicated);
     EXPECT_EQ(knobs.value().progress_list, "0,8-9");

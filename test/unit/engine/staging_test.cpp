@@ -242,8 +242,7 @@ TEST(EarlyPieces, WaitForTheMatchAndAreTheBeginning)
         EXPECT_GT(pieces, 0);
         EXPECT_LT(pieces * StagingSlot::bytes_max, message.sent.size()) << "no more than that";
         EXPECT_FALSE(message.send->word.is_complete());
-        Op* receive =
-            message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
+        Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
         EXPECT_FALSE(receive->word.is_complete());
         ASSERT_TRUE(settle(message.node));
         EXPECT_TRUE(message.send->word.is_complete());

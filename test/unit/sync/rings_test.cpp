@@ -251,9 +251,8 @@ TEST(SpscBytes, PiecesAreContiguousAndTheLargestAlwaysFitsAnEmptyRing)
 /// Whether a load of a forward copy looks like a store of it to the 4 KiB before, by the low bits.
 bool meets_itself(const void* place, const void* source, std::uint64_t bytes)
 {
-    const auto behind = (reinterpret_cast<std::uintptr_t>(place) -
-                         reinterpret_cast<std::uintptr_t>(source)) %
-                        4096;
+    const auto behind =
+        (reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(source)) % 4096;
     return behind != 0 && behind < bytes && behind <= 4096 - SpscBytes::granule_bytes;
 }
 
