@@ -121,6 +121,16 @@ void trim(Worker& worker, List& list)
     }
 }
 
+/// Moves the first job, for which nothing can be done here now, behind the others: what has ended
+/// behind it comes to the front, too.
+template <typename List>
+void turn(List& list)
+{
+    CopyJob* const job = list.first();
+    list.remove(job);
+    list.push_back(job);
+}
+
 /// The first job with pieces that holds; null if there is none.
 template <typename List, typename Holds>
 CopyJob* find_in(const List& list, Holds&& holds)
@@ -154,12 +164,21 @@ CopyJob* next_of_receiver(Driver& driver)
         if (is_ours_to_copy(driver.worker(), *job) && !leaves_to_sender(driver, *job)) {
             return job;
         }
-        copies.remove(job);
-        copies.push_back(job);
+        turn(copies);
         ++look;
     }
-    rank.looks_without_piece = copies.is_empty() ? 0 : rank.looks_without_piece;
     return nullptr;
+}
+
+template <typename List>
+CopyJob* any_of(Driver& driver, List& list)
+{
+    const auto is_ours = [&](const CopyJob& job) { return is_ours_to_copy(driver.worker(), job); };
+    CopyJob* const job = find_in(list, is_ours);
+    if (!list.is_empty() && job != list.first()) {
+        turn(list);
+    }
+    return job;
 }
 
 CopyJob* next_job(Driver& driver, CopyShare share)
@@ -169,19 +188,20 @@ CopyJob* next_job(Driver& driver, CopyShare share)
     if (!rank.invitations.is_empty()) {
         take_invitations(driver);
     }
-    const auto is_ours = [&](const CopyJob& job) { return is_ours_to_copy(worker, job); };
+    trim(worker, rank.copies);
     if (!rank.copies.is_empty()) {
-        trim(worker, rank.copies);
         CopyJob* const job =
-            share == CopyShare::any ? find_in(rank.copies, is_ours) : next_of_receiver(driver);
+            share == CopyShare::any ? any_of(driver, rank.copies) : next_of_receiver(driver);
         if (job != nullptr) {
             return job;
         }
     }
     trim(worker, rank.invited);
-    return find_in(rank.invited, [&](const CopyJob& job) {
-        return (share != CopyShare::own || is_inside(driver.node(), *job.receiver)) && is_ours(job);
-    });
+    return share != CopyShare::own
+               ? any_of(driver, rank.invited)
+               : find_in(rank.invited, [&](const CopyJob& job) {
+                     return is_inside(driver.node(), *job.receiver) && is_ours_to_copy(worker, job);
+                 });
 }
 
 /// A new job of a message; null: the node heap is exhausted.
@@ -272,6 +292,10 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                                             !driver.node().peer_memory.can_reach(source.process));
     job->is_matched = true;
     keep_early_pieces(driver, job);
+    trim(driver.worker(), rank.copies);
+    if (rank.copies.is_empty()) {
+        rank.looks_without_piece = 0;
+    }
     rank.copies.push_back(job);
     RankState& sender = *job->sender;
     if (&sender != &rank) {
