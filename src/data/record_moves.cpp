@@ -87,7 +87,7 @@ std::optional<RecordMoves> RecordMoves::find(const ProgramView& program,
     for (const TypePart& part : parts) {
         std::uint64_t rest = program.nodes[part.node].packed_bytes;
         Move move{part.offset, part.packed_before};
-        for (const std::size_t bytes : {16, 8, 4, 1}) {
+        for (const std::size_t bytes : {16UL, 8UL, 4UL, 1UL}) {
             for (; rest >= bytes; rest -= bytes) {
                 if (!found.place(bytes, move, &after)) {
                     return std::nullopt;

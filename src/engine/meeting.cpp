@@ -47,7 +47,7 @@ class Call {
             group.lead = scope_.rank;
             lead();
             group.members.end_round(round);
-            wake([this, first, end](const auto& wake_one) {
+            wake([first, end](const auto& wake_one) {
                 for (std::uint32_t member = first; member < end; ++member) {
                     wake_one(member);
                 }

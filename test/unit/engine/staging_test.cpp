@@ -214,9 +214,9 @@ class Offered {
 
     Op* offer() { return node.start_send(0, 1, 1, sent.data(), sent.size()); }
     /// What the sender stages before the match, pieces.
-    int stage()
+    std::uint64_t stage()
     {
-        int pieces = 0;
+        std::uint64_t pieces = 0;
         while (copy_next(node.driver(0), CopyShare::own)) {
             ++pieces;
             EXPECT_EQ(node.driver(1).progress(), pieces == 1 ? 2 : 1) << "its offer is the first";
@@ -238,8 +238,8 @@ TEST(EarlyPieces, WaitForTheMatchAndAreTheBeginning)
 {
     for (const Distance distance : {Distance::reachable, Distance::apart}) {
         Offered message(distance);
-        const int pieces = message.stage();
-        EXPECT_GT(pieces, 0);
+        const std::uint64_t pieces = message.stage();
+        EXPECT_GT(pieces, 0U);
         EXPECT_LT(pieces * StagingSlot::bytes_max, message.sent.size()) << "no more than that";
         EXPECT_FALSE(message.send->word.is_complete());
         Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
@@ -256,7 +256,7 @@ TEST(EarlyPieces, AShortReceiveTakesWhatFits)
 {
     for (const std::size_t room : {0U, 10'000U, 40'000U, 200'000U}) {
         Offered message(Distance::reachable);
-        EXPECT_GT(message.stage(), 0);
+        EXPECT_GT(message.stage(), 0U);
         Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), room);
         ASSERT_TRUE(settle(message.node));
         EXPECT_TRUE(message.send->word.is_complete());
@@ -307,7 +307,7 @@ TEST(EarlyPieces, OfMessagesThatNobodyTakesDoNotKeepOthersFromTheSlots)
 TEST(EarlyPieces, AreTakenOutByAHelperWhereItsReceiverIsAway)
 {
     Offered message(Distance::reachable);
-    EXPECT_GT(message.stage(), 0);
+    EXPECT_GT(message.stage(), 0U);
     Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
     RankState& receiver = message.node.driver(1).rank();
     EXPECT_TRUE(has_unattended_copies(message.node.driver(1)));
@@ -329,7 +329,7 @@ TEST(EarlyPieces, ThatAreTheWholeMessageLeaveNothingBehind)
     Offered message(Distance::reachable, 40'000);
     std::uint64_t in_use[2] = {};
     for (std::uint64_t& after : in_use) {
-        EXPECT_GT(message.stage(), 0);
+        EXPECT_GT(message.stage(), 0U);
         Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
         ASSERT_TRUE(settle(message.node));
         EXPECT_TRUE(receive->word.is_complete());
