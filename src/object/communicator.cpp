@@ -145,10 +145,10 @@ void Communicator::count_to_meeting()
         return;
     }
     const engine::Scope& scope = joint_scope();
-    engine::Meeting* made = nullptr;
+    std::uintptr_t made = 0;
     if (scope.rank == 0) {
-        made = engine::create_meeting(owner_.driver().allocator(), scope.size,
-                                      owner_.process().node().cpus().size());
+        made = reinterpret_cast<std::uintptr_t>(engine::create_meeting(
+            owner_.driver().allocator(), scope.size, owner_.process().node().cpus().size()));
     }
     // The node heap lies at one address in all processes.
     if (!bcast_bytes(owner_, *this, &made, sizeof made, 0)) {
@@ -156,7 +156,7 @@ void Communicator::count_to_meeting()
         platform::fatal(static_cast<std::uint32_t>(owner_.world_rank),
                         "the node heap is full; raise HEADWAY_HEAP_SIZE");
     }
-    meeting_ = made;
+    meeting_ = reinterpret_cast<engine::Meeting*>(made);
 }
 
 void Communicator::find_nodes()

@@ -513,6 +513,12 @@ base::Outcome Process::meet_all()
 
 void Process::schedule_by(const headway_scheduling& scheduling)
 {
+    if (!dedicated_cpus_.empty()) {
+        platform::fatal(first_rank(),
+                        "HEADWAY_PROGRESS=dedicated cannot serve user-level ranks yet: they may "
+                        "hang; start them with mpiexec --ranks thread, or with another "
+                        "HEADWAY_PROGRESS");
+    }
     sync::OutsideBell* bell = nullptr;
     if (node_->directory.process_count > 1) {
         bell = node_->allocator(node_->first_rank()).make<sync::OutsideBell>();

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -150,11 +149,12 @@ class Process {
     HostDirectory* hosts_ = nullptr;  ///< written while the process initialises
     std::unique_ptr<HostedScheduler> scheduler_;
     std::once_flag has_looked_for_devices_;
-    std::optional<platform::DeviceMemory> device_memory_;  ///< written once, by the first to ask
-    std::atomic<bool> has_started_{false};                 ///< set by ranks that call MPI_Init
-    std::atomic<bool> has_warned_{false};                  ///< set by the first rank to ask
-    std::atomic<int> finalized_count_{0};  ///< written by ranks that end, or begin again
-    bool has_left_ = false;                ///< touched by ranks that end, under a mutex of theirs
+    std::unique_ptr<const platform::DeviceMemory>
+        device_memory_;                     ///< written once, by the first to ask
+    std::atomic<bool> has_started_{false};  ///< set by ranks that call MPI_Init
+    std::atomic<bool> has_warned_{false};   ///< set by the first rank to ask
+    std::atomic<int> finalized_count_{0};   ///< written by ranks that end, or begin again
+    bool has_left_ = false;                 ///< touched by ranks that end, under a mutex of theirs
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
