@@ -54,8 +54,9 @@ class Boot {
 
     /// Tells the launcher that this process leaves in good order; nothing else may be called then.
     virtual base::Outcome finalize() = 0;
-    /// Ends the whole job with `code`; the launcher says so to the user. Returns only when there is
-    /// no launcher to do it (the caller then exits by itself).
+    /// Ends the whole job with `code`; the launcher says so to the user. May return, when there is
+    /// no launcher to end this process or when that launcher wants it to end by itself: the caller
+    /// then exits at once with `code`.
     virtual void abort(int code, std::string_view sentence) = 0;
 
   protected:

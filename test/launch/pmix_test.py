@@ -60,9 +60,11 @@ class Client(PmixTest):
                 "launcher=PMIx server job=named clean" for rank in range(count)]), done.stderr)
 
     def test_abort(self) -> None:
-        done = self.under_prterun(2, self.client, "abort")
-        self.assertEqual(done.returncode, 7)
-        self.assertIn("this is the reason", done.stdout + done.stderr)
+        # Several times: PRRTE locks up in one of six aborts when the process waits to be killed.
+        for _ in range(10):
+            done = self.under_prterun(2, self.client, "abort")
+            self.assertEqual(done.returncode, 7)
+            self.assertIn("this is the reason", done.stdout + done.stderr)
 
     def test_a_server_that_is_not_there(self) -> None:
         done = self.run_alone(self.client, PMIX_NAMESPACE="job-1", PMIX_RANK="0",

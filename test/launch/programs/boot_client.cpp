@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "boot/boot.hpp"
 
@@ -64,7 +65,7 @@ int main(int argument_count, char** arguments)
     const bool aborts = argument_count > 1 && std::string_view(arguments[1]) == "abort";
     if (aborts && index == count - 1) {
         boot.abort(7, "this is the reason");
-        return 99;
+        ::_exit(7);
     }
     must(boot.fence());
     must(boot.finalize());
