@@ -136,7 +136,7 @@ class Call {
 
 }  // namespace
 
-Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t cores)
+Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t groups)
 {
     void* const place = allocator.allocate(sizeof(Meeting) + size * sizeof(Meeting::Place));
     if (place == nullptr) {
@@ -145,7 +145,7 @@ Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::s
     auto* const meeting = new (place) Meeting;
     meeting->size = size;
     meeting->group_count = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(cores, 1, std::min(size, Meeting::groups_max)));
+        std::clamp<std::size_t>(groups, 1, std::min(size, Meeting::groups_max)));
     // Relaxed: the others get to know it by a message.
     meeting->users.store(size, std::memory_order_relaxed);
     for (std::uint32_t member = 0; member < size; ++member) {
@@ -164,7 +164,7 @@ void leave_meeting(memory::Allocator& allocator, Meeting* meeting)
 
 bool can_meet(const Node& node, const GraphTemplate& stored, const GraphArguments& arguments)
 {
-    return stored.meeting.is_there && node.directory.lets_meet && node.shares_workers &&
+    return stored.meeting.is_there && node.directory.lets_meet && node.is_oversubscribed &&
            node.rank_count == node.job_rank_count && arguments.reduction.user_op == 0 &&
            part_bytes(stored, arguments) <= meeting_bytes_max;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where user-level ranks meet instead of telling each other by messages: each puts its part
+// Where ranks that share cores meet instead of telling each other by messages: each puts its part
 // down and counts itself; the last one combines the parts in rank order and lets all go. One for
 // each communicator whose members do so, in the node heap.
 //
-// Members are counted in groups of neighbours, one a core, as neighbours run on one core where a
-// host runs them: the last of a group leads it. It counts the group, and wakes the others of its
-// group when the last lead of all has woken it. So few words travel between cores.
+// Members are counted in groups of neighbours: the last of a group leads it. It counts the group,
+// and wakes the others of its group when the last lead of all has woken it. User-level ranks make
+// one group a core, as neighbours run on one core, so that few words travel between cores. Processes
+// run where the system puts them, and a lead has to run once more to let its group go: one group.
 //
 // What a graph says that its ranks may meet for (Graph::meet) has the same result either way, to
 // the bit.
@@ -59,9 +60,9 @@ struct Meeting {
     }
 };
 
-/// Of a communicator with `size` members that share `cores`, by one of them, who tells the others.
-/// Null: the node heap is exhausted.
-Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t cores);
+/// Of a communicator with `size` members in `groups` of neighbours, or as many as there may be, by
+/// one of them, who tells the others. Null: the node heap is exhausted.
+Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t groups);
 
 /// Each member once, when it meets there no more; the last one frees it.
 void leave_meeting(memory::Allocator& allocator, Meeting* meeting);

@@ -29,7 +29,7 @@ class MeetingTest : public testing::TestWithParam<std::uint32_t> {
     MeetingTest() : node_(GetParam())
     {
         node_.node().directory.lets_meet = true;
-        node_.node().shares_workers = true;
+        node_.node().is_oversubscribed = true;
     }
     ~MeetingTest() override
     {
@@ -163,7 +163,7 @@ TEST_P(MeetingTest, TheLastOneToLeaveFreesThePlace)
     EXPECT_LT(node_.bytes_in_use(), before);
 }
 
-TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareWorkers)
+TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareCores)
 {
     prepare(Algorithm::allreduce_linear);
     double value = 0;
@@ -181,9 +181,9 @@ TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareWorkers)
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
 
     arguments = one_double(&value, &value);
-    node_.node().shares_workers = false;
+    node_.node().is_oversubscribed = false;
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
-    node_.node().shares_workers = true;
+    node_.node().is_oversubscribed = true;
     node_.node().directory.lets_meet = false;
     EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
     leave();
