@@ -61,16 +61,19 @@ struct Stored<Pair<Value, Index>> {
     }
 };
 
-template <typename T, typename Combine>
-void combine_all(const void* in, void* inout, std::size_t count, Combine combine) noexcept
+// Part of its caller, so that it is compiled for the processor that the caller is for.
+template <typename Operator, typename T>
+[[gnu::always_inline]] inline void combine_all(const void* lower, const void* upper, void* result,
+                                               std::size_t count) noexcept
 {
     using Element = Stored<T>;
-    const auto* source = static_cast<const std::byte*>(in);
-    auto* target = static_cast<std::byte*>(inout);
+    const auto* first = static_cast<const std::byte*>(lower);
+    const auto* second = static_cast<const std::byte*>(upper);
+    auto* target = static_cast<std::byte*>(result);
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t at = i * Element::bytes;
-        Element::store(target + at,
-                       combine(Element::load(source + at), Element::load(target + at)));
+        Element::store(target + at, Operator::template apply<T>(Element::load(first + at),
+                                                                Element::load(second + at)));
     }
 }
 
@@ -196,19 +199,47 @@ struct MinLocation {
 };
 
 template <typename Operator, typename T>
-void kernel(const void* in, void* inout, std::size_t count) noexcept
+void kernel(const void* lower, const void* upper, void* result, std::size_t count) noexcept
 {
-    combine_all<T>(in, inout, count, [](T a, T b) { return Operator::template apply<T>(a, b); });
+    combine_all<Operator, T>(lower, upper, result, count);
 }
+
+#if defined(__x86_64__)
+// Without fused multiply and add, which rounds otherwise.
+template <typename Operator, typename T>
+[[gnu::target("avx2")]] void wide_kernel(const void* lower, const void* upper, void* result,
+                                         std::size_t count) noexcept
+{
+    combine_all<Operator, T>(lower, upper, result, count);
+}
+
+bool has_wide_kernels() noexcept
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+#else
+template <typename Operator, typename T>
+constexpr ReduceKernel wide_kernel = &kernel<Operator, T>;
+
+bool has_wide_kernels() noexcept
+{
+    return false;
+}
+#endif
+
+struct Kernels {
+    ReduceKernel plain = nullptr;
+    ReduceKernel wide = nullptr;
+};
 
 constexpr auto kind_count = static_cast<std::size_t>(ElementKind::count);
 constexpr auto operator_count = static_cast<std::size_t>(ReduceOperator::count);
-using Row = std::array<ReduceKernel, kind_count>;
+using Row = std::array<Kernels, kind_count>;
 
 template <typename T, typename Operator>
 constexpr void set(Row& row, ElementKind kind)
 {
-    row[static_cast<std::size_t>(kind)] = &kernel<Operator, T>;
+    row[static_cast<std::size_t>(kind)] = {kernel<Operator, T>, wide_kernel<Operator, T>};
 }
 
 template <typename Operator>
@@ -327,9 +358,11 @@ constexpr std::array<Row, operator_count> kernels = {
 
 }  // namespace
 
-ReduceKernel reduce_kernel(ReduceOperator op, ElementKind kind) noexcept
+ReduceKernel reduce_kernel(ReduceOperator op, ElementKind kind, KernelWidth width) noexcept
 {
-    return kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
+    static const bool is_wide = has_wide_kernels();
+    const Kernels& found = kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
+    return is_wide && width == KernelWidth::widest ? found.wide : found.plain;
 }
 
 }  // namespace headway::data

@@ -126,7 +126,9 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
                   const std::byte* source)
 {
-    if (job.target_elements != nullptr) {
+    if (job.combination.is_there()) {
+        combine(job.combination, from, bytes, source, job.target.address + from);
+    } else if (job.target_elements != nullptr) {
         data::unpack(*job.target_elements, from, from + bytes, source);
     } else if (job.total_bytes >= streamed_bytes_min) {
         platform::copy_streaming(job.target.address + from, source, bytes);

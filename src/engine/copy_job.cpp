@@ -30,6 +30,10 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
     if (job.has_elements()) {
         return job.receiver->process == node.own_process;  // and so does the sender's end
     }
+    if (job.combination.is_there()) {
+        return job.receiver->process == node.own_process &&
+               node.peer_memory.can_reach(job.source.process);
+    }
     const auto is_here = [&](const transport::Place& place) {
         return place.process == node.own_process || place.process == transport::Place::everywhere;
     };
@@ -45,10 +49,30 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
     return is_away(*job.sender) && node.peer_memory.can_reach(job.target.process);
 }
 
-/// Takes and copies `wanted` bytes at most; their number, 0 if none was left. The caller has a
-/// reference.
+/// Reads bytes of the sender's process and combines them with those of this one.
+transport::CopyOutcome combine_piece(Worker& worker, const CopyJob& job, std::uint64_t from,
+                                     std::uint64_t bytes)
+{
+    constexpr std::uint64_t load_bytes = 16 * 1024;
+    alignas(platform::cache_line_bytes) std::byte load[load_bytes];
+    const transport::Place here{load, worker.node().own_process};
+    for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
+        const std::uint64_t now = std::min(load_bytes, bytes - done);
+        const transport::Place source{job.source.address + from + done, job.source.process};
+        const auto outcome = worker.node().peer_memory.copy(here, source, now);
+        if (outcome != transport::CopyOutcome::done) {
+            return outcome;
+        }
+        write_target(job, from + done, now, load);
+    }
+    return transport::CopyOutcome::done;
+}
+
+/// Takes and copies `wanted` bytes or a few more at most; their number, 0 if none was left.
+/// Requires: is_ours_to_copy(). The caller has a reference.
 std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
 {
+    wanted = aligned_piece(wanted);
     // Relaxed: pieces are disjoint, and what they hold was published with the job.
     const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     if (from >= job->total_bytes) {
@@ -64,7 +88,9 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
     const transport::Place source{job->source.address + from, job->source.process};
     const transport::Place target{job->target.address + from, job->target.process};
     auto outcome = transport::CopyOutcome::done;
-    if (fitting != 0) {
+    if (job->combination.is_there()) {
+        outcome = combine_piece(worker, *job, from, fitting);
+    } else if (fitting != 0) {
         outcome = worker.node().peer_memory.copy(target, source, fitting);
     }
     account(worker, job, target, source, bytes, outcome);
@@ -90,6 +116,27 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
 {
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
            is_inside(driver.node(), *job.receiver);
+}
+
+/// Whether the driver's rank can copy a piece, or stage it for one who alone knows where it goes.
+bool is_ours_to_move(Driver& driver, const CopyJob& job)
+{
+    return is_ours_to_copy(driver.worker(), job) ||
+           (job.combination.is_there() && is_to_stage(driver, job));
+}
+
+/// Stages the next piece where both ranks wait and there is room, else copies it; its bytes.
+std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
+{
+    if (is_to_stage(driver, *job)) {
+        if (const std::uint64_t staged = try_stage(driver, job, bytes_max); staged != 0) {
+            return staged;
+        }
+    }
+    return is_ours_to_copy(driver.worker(), *job)
+               ? copy_piece(driver.worker(), job,
+                            std::min(large_piece(driver.rank(), *job), bytes_max))
+               : 0;
 }
 
 /// Whether the driver's rank, which receives the message, leaves it to its sender to stage the
@@ -173,7 +220,7 @@ CopyJob* next_of_receiver(Driver& driver)
 template <typename List>
 CopyJob* any_of(Driver& driver, List& list)
 {
-    const auto is_ours = [&](const CopyJob& job) { return is_ours_to_copy(driver.worker(), job); };
+    const auto is_ours = [&](const CopyJob& job) { return is_ours_to_move(driver, job); };
     CopyJob* const job = find_in(list, is_ours);
     if (!list.is_empty() && job != list.first()) {
         turn(list);
@@ -200,8 +247,17 @@ CopyJob* next_job(Driver& driver, CopyShare share)
     return share != CopyShare::own
                ? any_of(driver, rank.invited)
                : find_in(rank.invited, [&](const CopyJob& job) {
-                     return is_inside(driver.node(), *job.receiver) && is_ours_to_copy(worker, job);
+                     return is_inside(driver.node(), *job.receiver) && is_ours_to_move(driver, job);
                  });
+}
+
+/// Whether what arrives may be combined on its way: its sender is here to stage it, and the receive
+/// has room for it and nothing else.
+bool is_to_combine(Driver& driver, const CopyJob& job)
+{
+    return crosses(job) && !job.has_elements() && !driver.node().is_oversubscribed &&
+           job.room_bytes == job.total_bytes && job.room_bytes == job.receive->size_bytes &&
+           is_inside(driver.node(), *job.sender);
 }
 
 /// A new job of a message; null: the node heap is exhausted.
@@ -290,6 +346,9 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
     }
     job->is_staged_only = crosses(*job) && (job->has_elements() ||
                                             !driver.node().peer_memory.can_reach(source.process));
+    if (is_to_combine(driver, *job)) {
+        job->combination = take_combination(*receive, &job->target.address);
+    }
     job->is_matched = true;
     keep_early_pieces(driver, job);
     trim(driver.worker(), rank.copies);
@@ -325,11 +384,11 @@ std::uint64_t copy_some(Driver& driver, std::uint64_t bytes_max)
         if (job == nullptr) {
             break;
         }
-        const std::uint64_t left = bytes_max - copied;
-        const std::uint64_t staged = is_to_stage(driver, *job) ? try_stage(driver, job, left) : 0;
-        copied += staged != 0 ? staged
-                              : copy_piece(driver.worker(), job,
-                                           std::min(large_piece(driver.rank(), *job), left));
+        const std::uint64_t moved = move_piece(driver, job, bytes_max - copied);
+        if (moved == 0 && job->has_pieces()) {
+            break;  // the slots are full, and it can go no other way
+        }
+        copied += moved;
     }
     return copied;
 }
@@ -340,8 +399,7 @@ bool copy_next(Driver& driver, CopyShare share)
     if (job == nullptr) {
         return !driver.rank().offered.is_empty() && driver.is_owner() && stage_early(driver);
     }
-    return (is_to_stage(driver, *job) && try_stage(driver, job, UINT64_MAX) != 0) ||
-           copy_piece(driver.worker(), job, large_piece(driver.rank(), *job)) != 0;
+    return move_piece(driver, job, UINT64_MAX) != 0;
 }
 
 bool has_pieces_for_own_process(Driver& driver)
@@ -350,8 +408,11 @@ bool has_pieces_for_own_process(Driver& driver)
     const auto needs_it = [](const CopyJob& job, const RankState& other) {
         return job.has_elements() && !job.is_staged_only && is_away(other);
     };
-    if (keeps_pieces(rank, true) ||
-        find_in(rank.copies, [&](const CopyJob& job) { return needs_it(job, *job.sender); }) ||
+    // A sender that waits stages nothing for a receiver that is away, and cannot write there.
+    const auto receiver_needs_it = [&](const CopyJob& job) {
+        return job.combination.is_there() || needs_it(job, *job.sender);
+    };
+    if (keeps_pieces(rank, true) || find_in(rank.copies, receiver_needs_it) != nullptr ||
         find_in(rank.invited, [&](const CopyJob& job) { return needs_it(job, *job.receiver); })) {
         return true;
     }
@@ -361,10 +422,11 @@ bool has_pieces_for_own_process(Driver& driver)
 CopyJob* find_copy(Driver& driver)
 {
     CopyJob* const job = next_job(driver, CopyShare::any);
-    if (job != nullptr) {
-        // Relaxed: the list's own reference keeps the job meanwhile.
-        job->references.fetch_add(1, std::memory_order_relaxed);
+    if (job == nullptr || !is_ours_to_copy(driver.worker(), *job)) {
+        return nullptr;
     }
+    // Relaxed: the list's own reference keeps the job meanwhile.
+    job->references.fetch_add(1, std::memory_order_relaxed);
     return job;
 }
 
@@ -389,7 +451,9 @@ bool has_unattended_copies(Driver& driver)
     const auto has_no_sender = [](const CopyJob& job) {
         return !job.is_staged_only && is_away(*job.sender);
     };
-    const auto has_no_receiver = [](const CopyJob& job) { return is_away(*job.receiver); };
+    const auto has_no_receiver = [](const CopyJob& job) {
+        return is_away(*job.receiver) && !job.combination.is_there();
+    };
     return keeps_pieces(rank, false) || find_in(rank.copies, has_no_sender) != nullptr ||
            find_in(rank.invited, has_no_receiver) != nullptr;
 }

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/combination.hpp"
 #include "engine/op.hpp"
 #include "platform/cpu.hpp"
 #include "sync/mpsc_list.hpp"
@@ -59,6 +60,7 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     transport::Place target;
     std::uint64_t room_bytes = 0;  ///< of the target: what is behind them goes nowhere
     const data::TypedElements* target_elements = nullptr;
+    Combination combination;              ///< of what arrives with what the receiver has
     bool is_staged_only = false;          ///< all pieces go through slots of the sender
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
@@ -88,6 +90,11 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     bool has_elements() const noexcept
     {
         return source_elements != nullptr || target_elements != nullptr;
+    }
+    /// Whether only threads of the receiver's process can take what arrives.
+    bool has_target_of_its_own() const noexcept
+    {
+        return target_elements != nullptr || combination.is_there();
     }
     /// Relaxed: the exchange that takes a piece decides.
     bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }

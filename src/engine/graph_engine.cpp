@@ -29,17 +29,31 @@ transport::FrameHeader message_name(const GraphInstance& run, const GraphNode& n
             .sequence = run.sequence};
 }
 
-void complete_node(GraphInstance* run, std::uint32_t index)
+/// The node is over, and what waited for it alone is ready. Returns the reduction that was done with
+/// it and so is over, too, or the graph's node count.
+std::uint32_t complete_one(GraphInstance* run, std::uint32_t index)
 {
     const GraphTemplate& stored = *run->stored;
+    std::uint32_t combined = stored.node_count;
     for (std::uint32_t i = stored.first_successor[index]; i < stored.first_successor[index + 1];
          ++i) {
         const std::uint32_t successor = stored.successors[i];
-        if (--run->waiting()[successor] == 0) {
+        const std::uint32_t waiting = run->waiting()[successor]--;
+        if (waiting == 1) {
             run->ready()[run->ready_tail++] = successor;
+        } else if (waiting == GraphInstance::combined_on_arrival) {
+            combined = successor;
         }
     }
     --run->remaining;
+    return combined;
+}
+
+void complete_node(GraphInstance* run, std::uint32_t index)
+{
+    while (index != run->stored->node_count) {
+        index = complete_one(run, index);
+    }
 }
 
 /// Where both sides list their blocks, a rank may tell itself two lengths for one block.
@@ -526,7 +540,7 @@ bool run_reduction(Driver& driver, const Reduction& reduction, const void* in, v
     if (reduction.user_op != 0) {
         return driver.node().user_reduction(driver, reduction.user_op, in, inout, count);
     }
-    data::reduce_kernel(reduction.op, reduction.kind)(in, inout, count);
+    data::reduce_kernel(reduction.op, reduction.kind)(in, inout, inout, count);
     return true;
 }
 

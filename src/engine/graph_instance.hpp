@@ -26,6 +26,9 @@ struct GraphInstance {
     OpError error = OpError::none;
     bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
 
+    /// Of a reduce node that its receive does, too (engine/combination): over with it.
+    static constexpr std::uint32_t combined_on_arrival = UINT32_MAX;
+
     /// Edges into each node that have not fired.
     std::uint32_t* waiting() noexcept { return counters; }
     /// Queue of nodes that may start; each node enters it once.

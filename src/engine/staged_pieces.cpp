@@ -99,7 +99,8 @@ Staging* staging_of(Driver& driver)
 std::uint64_t stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot,
                           std::uint64_t bytes_max, bool is_sure)
 {
-    const std::uint64_t wanted = std::min(staged_bytes_of(driver.rank(), *job), bytes_max);
+    const std::uint64_t wanted =
+        aligned_piece(std::min(staged_bytes_of(driver.rank(), *job), bytes_max));
     // Relaxed: as in copy_piece().
     const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     if (from >= job->total_bytes) {
@@ -166,7 +167,7 @@ int stage_some(Driver& driver)
 bool can_deliver(Driver& driver, const StagedPiece& piece)
 {
     return driver.is_local() ||
-           (piece.job->target_elements == nullptr && !piece.job->is_staged_only);
+           (!piece.job->has_target_of_its_own() && !piece.job->is_staged_only);
 }
 
 }  // namespace
@@ -257,7 +258,7 @@ bool keeps_pieces(const RankState& rank, bool for_own_process)
 {
     for (const StagingSlot* slot = rank.kept_pieces; slot != nullptr; slot = slot->next_kept) {
         const CopyJob& job = *slot->kept.job;
-        if ((job.target_elements != nullptr || job.is_staged_only) == for_own_process) {
+        if ((job.has_target_of_its_own() || job.is_staged_only) == for_own_process) {
             return true;
         }
     }

@@ -207,11 +207,12 @@ std::vector<T> read(const std::vector<std::byte>& bytes, std::size_t offset, std
     return all;
 }
 
+/// In the place of the upper operand, and where neither of them is.
 template <typename Oracle>
-void check_kernel(Op op, Kind kind)
+void check_kernel(Op op, Kind kind, KernelWidth width)
 {
     using T = typename Oracle::Element;
-    const ReduceKernel kernel = reduce_kernel(op, kind);
+    const ReduceKernel kernel = reduce_kernel(op, kind, width);
     ASSERT_NE(kernel, nullptr);
     std::mt19937 dice(static_cast<unsigned>(op) * 100 + static_cast<unsigned>(kind));
     for (const std::size_t count : {0U, 1U, 2U, 7U, 64U, 1001U}) {
@@ -227,8 +228,13 @@ void check_kernel(Op op, Kind kind)
                 expected.push_back(Oracle::combine(op, a, b));
             }
             const std::vector<std::byte> in_before = in;
-            kernel(in.data() + offset, inout.data() + offset, count);
+            const std::vector<std::byte> upper = inout;
+            std::vector<std::byte> result(inout.size(), std::byte{0xA5});
+            kernel(in.data() + offset, inout.data() + offset, result.data() + offset, count);
+            ASSERT_EQ(inout, upper);
+            kernel(in.data() + offset, inout.data() + offset, inout.data() + offset, count);
             ASSERT_EQ(in, in_before);
+            ASSERT_TRUE(read<T>(result, offset, count) == expected);
             ASSERT_TRUE(read<T>(inout, offset, count) == expected)
                 << "operator " << static_cast<int>(op) << " kind " << static_cast<int>(kind)
                 << " count " << count << " offset " << offset;
@@ -246,7 +252,8 @@ void check_kind(Kind kind)
     for (int i = 0; i < operator_count; ++i) {
         const auto op = static_cast<Op>(i);
         if (Oracle::allows(op)) {
-            check_kernel<Oracle>(op, kind);
+            check_kernel<Oracle>(op, kind, KernelWidth::plain);
+            check_kernel<Oracle>(op, kind, KernelWidth::widest);
         } else {
             EXPECT_EQ(reduce_kernel(op, kind), nullptr)
                 << "operator " << i << " kind " << static_cast<int>(kind);
