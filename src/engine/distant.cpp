@@ -56,7 +56,7 @@ bool Driver::takes_eager(std::uint32_t peer) const noexcept
     return node_.rank_state(peer).takes_eager();
 }
 
-bool Driver::try_post_distant(std::uint32_t peer, const transport::FrameHeader& header,
+bool Driver::try_post_distant(std::uint32_t peer, transport::FrameHeader header,
                               const void* address, std::uint64_t size_bytes)
 {
     return size_bytes <= node_.network->frame_bytes_max() && takes_eager(peer) &&
@@ -65,7 +65,7 @@ bool Driver::try_post_distant(std::uint32_t peer, const transport::FrameHeader& 
 }
 
 base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
-                                  const transport::FrameHeader& header, const void* payload,
+                                  transport::FrameHeader header, const void* payload,
                                   std::size_t payload_bytes)
 {
     transport::Network& network = *node_.network;

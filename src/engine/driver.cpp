@@ -155,7 +155,7 @@ bool Driver::open_lane(std::uint32_t peer)
 }
 
 base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
-                              const transport::FrameHeader& header, const void* payload,
+                              transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes)
 {
     if (tracer_ != nullptr) [[unlikely]] {
@@ -166,7 +166,7 @@ base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
 
 /// In an observed job. The time is taken before the frame can arrive.
 base::Status Driver::post_observed(std::uint32_t peer, transport::FrameKind kind,
-                                   const transport::FrameHeader& header, const void* payload,
+                                   transport::FrameHeader header, const void* payload,
                                    std::size_t payload_bytes)
 {
     const std::uint64_t message_bytes = node_.messages.bytes_named(kind, payload, payload_bytes);
@@ -185,7 +185,7 @@ base::Status Driver::post_observed(std::uint32_t peer, transport::FrameKind kind
 
 /// In a job that is not plain.
 base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
-                                  const transport::FrameHeader& header, const void* payload,
+                                  transport::FrameHeader header, const void* payload,
                                   std::size_t payload_bytes)
 {
     PeerSlot& slot = rank_.peers[peer];
@@ -205,7 +205,7 @@ base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
     return status;
 }
 
-base::Status Driver::post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
+base::Status Driver::post_to_self(transport::FrameKind kind, transport::FrameHeader header,
                                   const void* payload, std::size_t payload_bytes)
 {
     const base::Status kept =
@@ -218,7 +218,7 @@ base::Status Driver::post_to_self(transport::FrameKind kind, const transport::Fr
 }
 
 base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
-                              const transport::FrameHeader& header, const void* payload,
+                              transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes)
 {
     if (!slot(peer).waiting.is_empty()) [[unlikely]] {
@@ -227,7 +227,7 @@ base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
     return post_now(peer, kind, header, payload, payload_bytes);
 }
 
-base::Status Driver::post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+base::Status Driver::post_far_bytes(std::uint32_t peer, transport::FrameHeader header,
                                     const void* address, std::uint64_t size_bytes)
 {
     std::byte here[config::eager_limit_max];

@@ -133,17 +133,17 @@ class Driver {
 
     /// Posts a frame at once if the lane has room and nothing waits before it.
     base::Status try_post(std::uint32_t peer, transport::FrameKind kind,
-                          const transport::FrameHeader& header, const void* payload,
+                          transport::FrameHeader header, const void* payload,
                           std::size_t payload_bytes);
 
     /// Posts a whole message at once. False, and nothing happened, where it is too long, its
     /// receiver takes no eager messages now, or its frame finds no room.
-    bool try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
+    bool try_post_eager(std::uint32_t peer, transport::FrameHeader header,
                         const void* address, std::uint64_t size_bytes);
 
     /// Likewise, a message as long as a frame may be, whatever the limit. Requires, above the
     /// limit: a plain job, and a thread of the rank.
-    bool try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
+    bool try_post_whole(std::uint32_t peer, transport::FrameHeader header,
                         const void* address, std::uint64_t size_bytes,
                         Urgency urgency = Urgency::by_kind);
 
@@ -259,30 +259,30 @@ class Driver {
     bool post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
                       std::size_t record_bytes);
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
-                          const transport::FrameHeader& header, const void* payload,
+                          transport::FrameHeader header, const void* payload,
                           std::size_t payload_bytes);
     /// A frame of kind eager whose payload is memory of the rank.
-    base::Status post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+    base::Status post_bytes(std::uint32_t peer, transport::FrameHeader header,
                             const void* address, std::uint64_t size_bytes,
                             Urgency urgency = Urgency::by_kind);
-    base::Status post_far_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+    base::Status post_far_bytes(std::uint32_t peer, transport::FrameHeader header,
                                 const void* address, std::uint64_t size_bytes);
     base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
-                               const transport::FrameHeader& header, const void* payload,
+                               transport::FrameHeader header, const void* payload,
                                std::size_t payload_bytes);
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
-                          const transport::FrameHeader& header, const void* payload,
+                          transport::FrameHeader header, const void* payload,
                           std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
-    base::Status post_to_self(transport::FrameKind kind, const transport::FrameHeader& header,
+    base::Status post_to_self(transport::FrameKind kind, transport::FrameHeader header,
                               const void* payload, std::size_t payload_bytes);
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,
-                              const transport::FrameHeader& header, const void* payload,
+                              transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);
     PeerSlot& distant_slot(std::uint32_t peer);
-    bool try_post_distant(std::uint32_t peer, const transport::FrameHeader& header,
+    bool try_post_distant(std::uint32_t peer, transport::FrameHeader header,
                           const void* address, std::uint64_t size_bytes);
     base::Status post_distant(std::uint32_t peer, transport::FrameKind kind,
-                              const transport::FrameHeader& header, const void* payload,
+                              transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);
     int take_distant_frames();
     bool takes_eager(std::uint32_t peer) const noexcept;

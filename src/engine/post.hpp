@@ -8,13 +8,13 @@ namespace headway::engine {
 
 /// Whether a frame is of no use to its receiver until somebody works for it: steps of collectives,
 /// and whatever asks for bytes. The others wait for the receiver's next call.
-inline bool needs_receiver(transport::FrameKind kind, const transport::FrameHeader& header) noexcept
+inline bool needs_receiver(transport::FrameKind kind, transport::FrameHeader header) noexcept
 {
     return kind != transport::FrameKind::eager || (header.context & 1U) != 0;
 }
 
 inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
-                                     const transport::FrameHeader& header, const void* payload,
+                                     transport::FrameHeader header, const void* payload,
                                      std::size_t payload_bytes, Urgency urgency)
 {
     if (peer == rank_.rank) [[unlikely]] {
@@ -46,7 +46,7 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
     return status;
 }
 
-inline base::Status Driver::post_bytes(std::uint32_t peer, const transport::FrameHeader& header,
+inline base::Status Driver::post_bytes(std::uint32_t peer, transport::FrameHeader header,
                                        const void* address, std::uint64_t size_bytes,
                                        Urgency urgency)
 {
@@ -59,7 +59,7 @@ inline base::Status Driver::post_bytes(std::uint32_t peer, const transport::Fram
     return transmit(peer, transport::FrameKind::eager, header, address, size_bytes, urgency);
 }
 
-inline bool Driver::try_post_whole(std::uint32_t peer, const transport::FrameHeader& header,
+inline bool Driver::try_post_whole(std::uint32_t peer, transport::FrameHeader header,
                                    const void* address, std::uint64_t size_bytes, Urgency urgency)
 {
     if (node_.is_distant(peer)) [[unlikely]] {
@@ -69,7 +69,7 @@ inline bool Driver::try_post_whole(std::uint32_t peer, const transport::FrameHea
            post_bytes(peer, header, address, size_bytes, urgency) == base::Status::done;
 }
 
-inline bool Driver::try_post_eager(std::uint32_t peer, const transport::FrameHeader& header,
+inline bool Driver::try_post_eager(std::uint32_t peer, transport::FrameHeader header,
                                    const void* address, std::uint64_t size_bytes)
 {
     return size_bytes <= node_.knobs.eager_limit &&

@@ -38,7 +38,7 @@ constexpr int polls_without_op = 200;
                     "the heap is there");
 }
 
-void deliver_eager(Driver& driver, Op* receive, const transport::FrameHeader& header,
+void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
                    const std::byte* payload, std::uint64_t size_bytes)
 {
     const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
@@ -197,7 +197,7 @@ void note_kept(Driver& driver, const Unexpected& message)
 }
 
 /// Keeps a message, or what is to be known of it, with `bytes` of payload.
-Unexpected* keep_copy(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+Unexpected* keep_copy(Driver& driver, MatchContext& context, transport::FrameHeader header,
                       const void* payload, std::size_t bytes)
 {
     void* place = driver.allocator().allocate(sizeof(Unexpected) + bytes);
@@ -219,7 +219,7 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
               *keep_copy(driver, context, frame.header, frame.payload, frame.payload_bytes));
 }
 
-void keep_distant(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+void keep_distant(Driver& driver, MatchContext& context, transport::FrameHeader header,
                   const KeptOffer& kept)
 {
     Unexpected* const message = keep_copy(driver, context, header, &kept, sizeof kept);
@@ -234,7 +234,7 @@ void forget_copy(Driver& driver, Unexpected* message)
     driver.allocator().free(message);
 }
 
-void keep_offer(Driver& driver, MatchContext& context, const transport::FrameHeader& header,
+void keep_offer(Driver& driver, MatchContext& context, transport::FrameHeader header,
                 const Offer& offer)
 {
     Unexpected* message = new (&offer.send->arrival) Unexpected;
@@ -390,7 +390,7 @@ MatchContext& find_context(Driver& driver, std::uint32_t id)
     return *context;
 }
 
-bool send_at_once(Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
+bool send_at_once(Driver& driver, std::uint32_t peer, transport::FrameHeader header,
                   const void* address, std::uint64_t size_bytes)
 {
     return driver.try_post_eager(peer, header, address, size_bytes);

@@ -23,7 +23,7 @@ bool carries_elements(engine::Driver& driver) noexcept;
 void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);
 
 /// Sends at once and without an op what fits a frame. False: an op is needed, nothing happened.
-bool send_at_once(engine::Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
+bool send_at_once(engine::Driver& driver, std::uint32_t peer, transport::FrameHeader header,
                   const void* address, std::uint64_t size_bytes);
 
 /// Receives a short message without an op: one that has arrived, or that arrives while the caller

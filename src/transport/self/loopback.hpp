@@ -19,7 +19,7 @@ namespace headway::transport::self {
 class Loopback {
   public:
     /// done, retry_lane_full (the rank has to poll first), or retry_no_memory.
-    base::Status post(memory::Allocator& allocator, FrameKind kind, const FrameHeader& header,
+    base::Status post(memory::Allocator& allocator, FrameKind kind, FrameHeader header,
                       const void* payload, std::size_t payload_bytes) noexcept
     {
         if (stored_bytes_ > stored_bytes_max) [[unlikely]] {
@@ -102,7 +102,7 @@ struct Endpoint {
 
     static constexpr std::size_t frame_bytes_max() noexcept { return 64 * 1024; }
 
-    base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+    base::Status post(FrameKind kind, FrameHeader header, const void* payload,
                       std::size_t bytes) noexcept
     {
         return loopback->post(*allocator, kind, header, payload, bytes);

@@ -90,7 +90,7 @@ struct Endpoint {
 
     static constexpr std::size_t frame_bytes_max() noexcept { return lane_frame_bytes_max; }
 
-    base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+    base::Status post(FrameKind kind, FrameHeader header, const void* payload,
                       std::size_t bytes) noexcept
     {
         return outbound->post(kind, header, payload, bytes);

@@ -98,7 +98,7 @@ struct Lane {
 
     /// Thread rule: the sender's executor. done, or retry_lane_full with nothing changed; then the
     /// receiver's consume() says that the sender is to be told when there is room.
-    base::Status post(FrameKind kind, const FrameHeader& header, const void* payload,
+    base::Status post(FrameKind kind, FrameHeader header, const void* payload,
                       std::size_t payload_bytes) noexcept
     {
         const base::Status status = try_post(kind, header, payload, payload_bytes);
@@ -106,7 +106,7 @@ struct Lane {
                                             : post_again(kind, header, payload, payload_bytes);
     }
 
-    base::Status try_post(FrameKind kind, const FrameHeader& header, const void* payload,
+    base::Status try_post(FrameKind kind, FrameHeader header, const void* payload,
                           std::size_t payload_bytes) noexcept
     {
         return payload_bytes <= half_payload_bytes_max
@@ -208,7 +208,7 @@ struct Lane {
         return static_cast<std::uint32_t>(length) << length_shift | kind;
     }
 
-    [[gnu::always_inline]] base::Status write_half(FrameKind kind, const FrameHeader& header,
+    [[gnu::always_inline]] base::Status write_half(FrameKind kind, FrameHeader header,
                                                    const void* payload,
                                                    std::size_t payload_bytes) noexcept
     {
@@ -222,7 +222,7 @@ struct Lane {
         return base::Status::done;
     }
 
-    [[gnu::noinline]] base::Status write_whole(FrameKind kind, const FrameHeader& header,
+    [[gnu::noinline]] base::Status write_whole(FrameKind kind, FrameHeader header,
                                                const void* payload,
                                                std::size_t payload_bytes) noexcept
     {
@@ -244,7 +244,7 @@ struct Lane {
     }
 
     /// Of a lane that was full.
-    [[gnu::noinline]] base::Status post_again(FrameKind kind, const FrameHeader& header,
+    [[gnu::noinline]] base::Status post_again(FrameKind kind, FrameHeader header,
                                               const void* payload,
                                               std::size_t payload_bytes) noexcept
     {
