@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of 8 bytes that have arrived before MPI_Recv asks for them; the driver runs this under
-// callgrind, which counts what MPI_Send and MPI_Recv do and nothing else. One rank sends to itself;
-// of two, rank 0 sends some, then rank 1, told so by shared memory, receives them. Case: "8 B", as
-// many messages as --work says.
+// The driver runs this under callgrind, which counts what some functions do and nothing else. As
+// many repetitions as --work says, of one case:
+// "8 B": messages that have arrived before MPI_Recv asks for them. One rank sends to itself; of
+// two, rank 0 sends some, then rank 1, told so by shared memory, receives them. "Ibcast",
+// "Iallreduce": of 8 bytes, started by rank 1 and then by rank 0, which is the root.
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -71,6 +72,42 @@ static void send_to_other(const Harness* harness, Progress* progress, long messa
     }
 }
 
+typedef void (*Start)(const Harness* harness, const long* given, long* result,
+                      MPI_Request* request);
+
+static void start_ibcast(const Harness* harness, const long* given, long* result,
+                         MPI_Request* request)
+{
+    *result = harness->rank == 0 ? *given : -1;
+    MPI_Ibcast(result, 1, MPI_LONG, 0, harness->comm, request);
+}
+
+static void start_iallreduce(const Harness* harness, const long* given, long* result,
+                             MPI_Request* request)
+{
+    MPI_Iallreduce(given, result, 1, MPI_LONG, MPI_MAX, harness->comm, request);
+}
+
+// Each starts when the other has got as far as it always has, so that all counts are alike.
+static void start_in_turn(const Harness* harness, Progress* progress, Start start, long operations)
+{
+    for (long number = 0; number < operations; ++number) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        long result = -1;
+        if (harness->rank == 0)
+            await_count(&progress->received, number + 1);
+        start(harness, &number, &result, &request);
+        // (2) release, pairs with (1)
+        atomic_store_explicit(harness->rank == 0 ? &progress->sent : &progress->received,
+                              number + 1, memory_order_release);
+        if (harness->rank == 1)
+            await_count(&progress->sent, number + 1);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (result != number)
+            harness_fail(harness, "a collective of 8 bytes has a wrong result");
+    }
+}
+
 // A page of a file that both ranks map and that has no name any more when this returns.
 static Progress* share_page(const Harness* harness)
 {
@@ -103,14 +140,23 @@ int main(int argc, char** argv)
     if (!harness_begin(&argc, &argv, &harness))
         return harness_end(&harness);
     const long messages = harness_work(&harness, "8 B");
-    if (harness.ranks > 2 || messages == 0)
-        harness_fail(&harness, "instructions needs 1 or 2 ranks and --work '8 B=MESSAGES'");
-    if (harness.ranks == 1) {
+    const long ibcasts = harness_work(&harness, "Ibcast");
+    const long iallreduces = harness_work(&harness, "Iallreduce");
+    if (harness.ranks == 1 && messages != 0) {
         send_to_itself(&harness, messages);
-    } else {
+    } else if (harness.ranks == 2 && messages + ibcasts + iallreduces != 0) {
         Progress* const progress = share_page(&harness);
-        send_to_other(&harness, progress, messages);
+        if (messages != 0)
+            send_to_other(&harness, progress, messages);
+        else if (ibcasts != 0)
+            start_in_turn(&harness, progress, start_ibcast, ibcasts);
+        else
+            start_in_turn(&harness, progress, start_iallreduce, iallreduces);
         munmap(progress, page);
+    } else {
+        harness_fail(&harness,
+                     "instructions needs --work '8 B=N' and 1 or 2 ranks, or 2 ranks "
+                     "and --work 'Ibcast=N' or 'Iallreduce=N'");
     }
     return harness_end(&harness);
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that a library's MPI_Send and MPI_Recv execute, counted by valgrind's callgrind.
+"""Instructions that some functions of a library execute, counted by valgrind's callgrind.
 
-Every rank runs under callgrind, which collects only within PMPI_Send and PMPI_Recv, whatever they
-call included. A job runs twice, with MESSAGES and with twice as many; the difference is free of
-start-up and warm-up. Counts hardly vary, whatever else the machine does.
+Every rank runs under callgrind, which collects only within these functions (MPI_Send and MPI_Recv,
+unless a job names others), whatever they call included. A job runs twice, with REPETITIONS and with
+twice as many; the difference is free of start-up and warm-up. Counts hardly vary, whatever else the
+machine does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from headway.jobs import JobError, JobResult
 
-MESSAGES = 1000
+REPETITIONS = 1000
 COLLECTED = ("PMPI_Send", "PMPI_Recv")
 
 
@@ -28,13 +29,13 @@ def require() -> str:
     return path
 
 
-def command(folder: Path) -> list[str]:
+def command(folder: Path, functions: Sequence[str]) -> list[str]:
     """What stands before a rank's program; a process leaves its counts in `folder`."""
-    toggles = [f"--toggle-collect={name}" for name in COLLECTED]
+    toggles = [f"--toggle-collect={name}" for name in functions]
     return [require(), "--quiet", "--tool=callgrind", f"--callgrind-out-file={folder}/%p", *toggles]
 
 
-def collected(folder: Path) -> int:
+def collected(folder: Path, functions: Sequence[str]) -> int:
     """Instructions collected by all processes together; raises JobError where none were."""
     total = 0
     for path in folder.iterdir():
@@ -42,17 +43,19 @@ def collected(folder: Path) -> int:
             if line.startswith("totals:"):
                 total += int(line.split()[1])
     if total == 0:
-        raise JobError(f"callgrind has seen no call of {' or '.join(COLLECTED)}; a library that "
+        raise JobError(f"callgrind has seen no call of {' or '.join(functions)}; a library that "
                        "exports them under other names cannot be counted.")
     return total
 
 
-def count(run: Callable[[Sequence[str], int], JobResult]) -> tuple[float, JobResult]:
-    """Instructions a message. `run(prefix, messages)` runs the job with `prefix` before the
-    program. Returns the last job's result too."""
+def count(
+    run: Callable[[Sequence[str], int], JobResult], functions: Sequence[str] = COLLECTED
+) -> tuple[float, JobResult]:
+    """Instructions a repetition within the functions. `run(prefix, repetitions)` runs the job with
+    `prefix` before the program. Returns the last job's result too."""
     totals = []
-    for messages in (MESSAGES, 2 * MESSAGES):
+    for repetitions in (REPETITIONS, 2 * REPETITIONS):
         with tempfile.TemporaryDirectory(prefix="headway-callgrind-") as name:
-            result = run(command(Path(name)), messages)
-            totals.append(collected(Path(name)))
-    return (totals[1] - totals[0]) / MESSAGES, result
+            result = run(command(Path(name), functions), repetitions)
+            totals.append(collected(Path(name), functions))
+    return (totals[1] - totals[0]) / REPETITIONS, result

@@ -40,6 +40,7 @@ wall     = true: the driver itself times the whole job and takes that, in the fi
            as a sample of the only case (for start-up times; default false); repeated while the
            time for samples lasts
 count    = true: instructions a repetition, counted by callgrind (callgrind.py; default false)
+collect  = names of the functions within which they are counted (default: sending and receiving)
 without  = { LIBRARY = "why it cannot run this job" } (default none)
 
 [[difference]]     a case that nobody runs, of two that are run, in every metric
@@ -126,6 +127,7 @@ class Job:
     program: str | None = None
     has_cma: bool = True
     is_counted: bool = False
+    collect: tuple[str, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
     hosts: int = 0
     delay_to_us: float | None = None  # HEADWAY_DELAY_US is found for this time of communication
@@ -432,6 +434,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         program=entry.get("program"),
         has_cma=bool(entry.get("cma", True)),
         is_counted=bool(entry.get("count", False)),
+        collect=tuple(entry.get("collect", ())),
         without=dict(entry.get("without", {})),
         hosts=int(entry.get("hosts", 0)),
         launcher=tuple(entry["launcher"]) if "launcher" in entry else None,

@@ -151,7 +151,8 @@ class Runner:
         metric = self.description.metrics[0]
         if job.is_counted:
             figure, result = callgrind.count(
-                lambda prefix, messages: self._start(job, measured, cases, prefix, messages)
+                lambda prefix, repetitions: self._start(job, measured, cases, prefix, repetitions),
+                job.collect or callgrind.COLLECTED,
             )
             result.samples = {metric.name: {cases[0]: [figure]}}
         elif job.wall:

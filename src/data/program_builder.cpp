@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/program_builder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace headway::data {
@@ -127,10 +128,18 @@ ProgramBuilder::Piece ProgramBuilder::make_sequence(const std::vector<Piece>& pi
             flatten(piece, flat);
         }
     }
+    const std::vector<Piece> unfolded = flat;
     // Rows become loops, then loops of rows become planes, and so on.
     for (std::size_t before = flat.size() + 1; flat.size() > 1 && flat.size() < before;) {
         before = flat.size();
         flat = fold_repetitions(flat);
+    }
+    // What folded here and there only would no longer be a list of blocks, and be larger.
+    constexpr std::size_t blocks_per_part = sizeof(TypePart) / sizeof(TypeBlock);
+    const auto is_run = [this](const Piece& piece) { return node_of(piece).kind == NodeKind::run; };
+    if (flat.size() > flattened_parts_max && unfolded.size() <= blocks_per_part * flat.size() &&
+        std::ranges::all_of(unfolded, is_run)) {
+        flat = unfolded;
     }
     if (flat.empty()) {
         return {};
@@ -147,6 +156,47 @@ ProgramBuilder::Piece ProgramBuilder::make_sequence(const std::vector<Piece>& pi
     }
     nodes_.push_back(sequence);
     return {origin, static_cast<std::uint32_t>(nodes_.size() - 1)};
+}
+
+/// Runs that are many, short and near: a program holds them as blocks.
+bool ProgramBuilder::is_list_of_blocks(const TypeNode& node) const
+{
+    return node.kind == NodeKind::sequence && node.count > flattened_parts_max &&
+           std::ranges::all_of(parts_of(node), [this](const TypePart& part) {
+               const TypeNode& run = nodes_[part.node];
+               return run.kind == NodeKind::run && std::in_range<std::int32_t>(part.offset) &&
+                      std::in_range<std::uint32_t>(run.packed_bytes);
+           });
+}
+
+/// The blocks of a sequence, appended to those of a program.
+TypeNode ProgramBuilder::copy_blocks(const TypeNode& sequence, TypeProgram& to) const
+{
+    to.blocks.resize(to.marks.size() * blocks_per_mark);
+    TypeNode list = sequence;
+    list.kind = NodeKind::blocks;
+    list.first = static_cast<std::uint32_t>(to.blocks.size());
+    for (const TypePart& part : parts_of(sequence)) {
+        if (to.blocks.size() % blocks_per_mark == 0) {
+            to.marks.push_back(part.packed_before);
+        }
+        to.blocks.push_back({static_cast<std::int32_t>(part.offset),
+                             static_cast<std::uint32_t>(nodes_[part.node].packed_bytes)});
+    }
+    return list;
+}
+
+/// Blocks as the sequence that they were, so that all of the builder knows three kinds of nodes.
+std::uint32_t ProgramBuilder::import_blocks(const TypeProgram& program, const TypeNode& list)
+{
+    TypeNode sequence{0, list.count, 0, NodeKind::sequence,
+                      static_cast<std::uint32_t>(parts_.size())};
+    for (const TypeBlock& block : std::span(program.blocks).subspan(list.first, list.count)) {
+        parts_.push_back({block.offset, sequence.packed_bytes, make_run(block.bytes).node});
+        sequence.packed_bytes += block.bytes;
+    }
+    nodes_.push_back(sequence);
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
 ProgramBuilder::Piece ProgramBuilder::import(const TypeProgram& program)
@@ -169,6 +219,8 @@ ProgramBuilder::Piece ProgramBuilder::import(const TypeProgram& program)
             node.first = first;
             nodes_.push_back(node);
             ours.push_back(static_cast<std::uint32_t>(nodes_.size() - 1));
+        } else if (node.kind == NodeKind::blocks) {
+            ours.push_back(import_blocks(program, node));
         } else {
             node.first = node.kind == NodeKind::loop ? ours[node.first] : 0;
             ours.push_back(intern(node));
@@ -186,6 +238,8 @@ std::uint32_t ProgramBuilder::copy_reachable(std::uint32_t index, TypeProgram& t
     TypeNode node = nodes_[index];
     if (node.kind == NodeKind::loop) {
         node.first = copy_reachable(node.first, to, copied);
+    } else if (is_list_of_blocks(node)) {
+        node = copy_blocks(node, to);
     } else if (node.kind == NodeKind::sequence) {
         std::vector<TypePart> parts(
             parts_.begin() + node.first,

@@ -47,6 +47,13 @@ class ProgramBuilder {
     void flatten(const Piece& piece, std::vector<Piece>& flat);
     bool join(Piece& last, const Piece& next);
     std::vector<Piece> fold_repetitions(const std::vector<Piece>& pieces);
+    std::span<const TypePart> parts_of(const TypeNode& sequence) const
+    {
+        return std::span(parts_).subspan(sequence.first, sequence.count);
+    }
+    bool is_list_of_blocks(const TypeNode& node) const;
+    TypeNode copy_blocks(const TypeNode& sequence, TypeProgram& to) const;
+    std::uint32_t import_blocks(const TypeProgram& program, const TypeNode& list);
     std::uint32_t copy_reachable(std::uint32_t node, TypeProgram& to,
                                  std::vector<std::uint32_t>& copied) const;
 

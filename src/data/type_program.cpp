@@ -2,46 +2,14 @@
 #include "data/type_program.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "data/record_moves.hpp"
+#include "data/run_copies.hpp"
 
 namespace headway::data {
 
 namespace {
-
-/// Two moves that may overlap cover any size up to twice theirs.
-template <std::size_t bytes>
-void copy_ends(std::byte* to, const std::byte* from, std::size_t size)
-{
-    std::byte first[bytes];
-    std::byte last[bytes];
-    std::memcpy(first, from, bytes);
-    std::memcpy(last, from + size - bytes, bytes);
-    std::memcpy(to, first, bytes);
-    std::memcpy(to + size - bytes, last, bytes);
-}
-
-/// Runs of irregular types are short: a call of the C library takes longer than the copy.
-inline void copy_run(std::byte* to, const std::byte* from, std::size_t size)
-{
-    if (size > 64) {
-        std::memcpy(to, from, size);
-    } else if (size > 32) {
-        copy_ends<32>(to, from, size);
-    } else if (size > 16) {
-        copy_ends<16>(to, from, size);
-    } else if (size >= 8) {
-        copy_ends<8>(to, from, size);
-    } else if (size >= 4) {
-        copy_ends<4>(to, from, size);
-    } else {
-        for (std::size_t i = 0; i < size; ++i) {
-            to[i] = from[i];
-        }
-    }
-}
 
 /// Walks over a program and copies between memory and a stream; every step takes the place in the
 /// stream and gives back the one behind it. Addresses are integers: an element with absolute
@@ -67,44 +35,14 @@ class Walk {
         return stream + bytes;
     }
 
-    /// Each of `count` runs by `move(to, from)`; `step` is from one to the next in the stream.
-    template <typename Move>
-    static void move_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
-                          std::size_t step, std::uint64_t count, Move move)
+    static void copy_runs(const RunLoop& loop, Stream stream)
     {
-#pragma GCC unroll 4
-        for (std::uint64_t i = 0; i < count; ++i) {
-            if constexpr (is_pack) {
-                move(stream, reinterpret_cast<const std::byte*>(address));
-            } else {
-                move(reinterpret_cast<std::byte*>(address), stream);
-            }
-            address += static_cast<std::uintptr_t>(stride);
-            stream += step;
+        if constexpr (is_pack) {
+            pack_runs(loop, stream);
+        } else {
+            unpack_runs(loop, stream);
         }
     }
-
-    /// Runs of a size known to the compiler become single moves.
-    template <std::size_t bytes>
-    static void copy_runs(std::uintptr_t address, std::int64_t stride, Stream stream,
-                          std::size_t step, std::uint64_t count)
-    {
-        move_runs(address, stride, stream, step, count,
-                  [](std::byte* to, const std::byte* from) { std::memcpy(to, from, bytes); });
-    }
-
-    /// Runs of half.. to 2 * half bytes, each by two moves that overlap.
-    template <std::size_t half>
-    static void copy_ends_of_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
-                                  Stream stream, std::size_t step, std::uint64_t count)
-    {
-        move_runs(
-            address, stride, stream, step, count,
-            [bytes](std::byte* to, const std::byte* from) { copy_ends<half>(to, from, bytes); });
-    }
-
-    static void copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
-                          Stream stream, std::size_t step, std::uint64_t count);
 
     /// Whether elements of this sequence are copied member by member.
     bool is_record(const TypeNode& node) const;
@@ -112,6 +50,7 @@ class Walk {
                         std::uintptr_t address, Stream stream) const;
     Stream copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const;
     Stream copy_sequence(const TypeNode& sequence, std::uintptr_t address, Stream stream) const;
+    Stream copy_blocks(const TypeNode& list, std::uintptr_t address, Stream stream) const;
     Stream copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
                      std::uintptr_t address, Stream stream) const;
     Stream copy_range(const TypeNode& node, std::uintptr_t address, std::uint64_t from,
@@ -121,49 +60,21 @@ class Walk {
     Stream copy_sequence_range(const TypeNode& sequence, std::uintptr_t address, std::uint64_t from,
                                std::uint64_t to, Stream stream) const;
 
+    Stream copy_blocks_range(const TypeNode& list, std::uintptr_t address, std::uint64_t from,
+                             std::uint64_t to, Stream stream) const;
+
     std::span<const TypePart> parts_of(const TypeNode& sequence) const
     {
         return program_.parts.subspan(sequence.first, sequence.count);
     }
 
+    std::span<const TypeBlock> blocks_of(const TypeNode& list) const
+    {
+        return program_.blocks.subspan(list.first, list.count);
+    }
+
     const ProgramView& program_;
 };
-
-template <bool is_pack>
-void Walk<is_pack>::copy_runs(std::size_t bytes, std::uintptr_t address, std::int64_t stride,
-                              Stream stream, std::size_t step, std::uint64_t count)
-{
-    switch (bytes) {
-        case 1:
-            return copy_runs<1>(address, stride, stream, step, count);
-        case 2:
-            return copy_runs<2>(address, stride, stream, step, count);
-        case 4:
-            return copy_runs<4>(address, stride, stream, step, count);
-        case 8:
-            return copy_runs<8>(address, stride, stream, step, count);
-        case 12:
-            return copy_runs<12>(address, stride, stream, step, count);
-        case 16:
-            return copy_runs<16>(address, stride, stream, step, count);
-        case 24:
-            return copy_runs<24>(address, stride, stream, step, count);
-        case 32:
-            return copy_runs<32>(address, stride, stream, step, count);
-        default:
-            break;
-    }
-    if (bytes > 8 && bytes < 64) {
-        return bytes > 32   ? copy_ends_of_runs<32>(bytes, address, stride, stream, step, count)
-               : bytes > 16 ? copy_ends_of_runs<16>(bytes, address, stride, stream, step, count)
-                            : copy_ends_of_runs<8>(bytes, address, stride, stream, step, count);
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
-        copy_bytes(address, bytes, stream);
-        address += static_cast<std::uintptr_t>(stride);
-        stream += step;
-    }
-}
 
 /// More parts than a struct has members by rule are better walked one element after the other.
 template <bool is_pack>
@@ -201,9 +112,10 @@ auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, st
     while (count > 0) {
         const std::uint64_t now = std::min(count, at_a_time);
         for (const TypePart& part : parts_of(record)) {
-            copy_runs(program_.nodes[part.node].packed_bytes,
-                      address + static_cast<std::uintptr_t>(part.offset), stride,
-                      stream + part.packed_before, record.packed_bytes, now);
+            copy_runs(
+                {program_.nodes[part.node].packed_bytes, now,
+                 address + static_cast<std::uintptr_t>(part.offset), stride, record.packed_bytes},
+                stream + part.packed_before);
         }
         address += now * static_cast<std::uintptr_t>(stride);
         stream += record.packed_bytes * now;
@@ -219,8 +131,22 @@ auto Walk<is_pack>::copy_node(const TypeNode& node, std::uintptr_t address, Stre
     if (node.kind == NodeKind::run) {
         return copy_bytes(address, node.packed_bytes, stream);
     }
+    if (node.kind == NodeKind::blocks) {
+        return copy_blocks(node, address, stream);
+    }
     return node.kind == NodeKind::loop ? copy_loop(node, 0, node.count, address, stream)
                                        : copy_sequence(node, address, stream);
+}
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_blocks(const TypeNode& list, std::uintptr_t address, Stream stream) const
+    -> Stream
+{
+    for (const TypeBlock block : blocks_of(list)) {
+        stream = copy_bytes(address + static_cast<std::uintptr_t>(std::int64_t{block.offset}),
+                            block.bytes, stream);
+    }
+    return stream;
 }
 
 template <bool is_pack>
@@ -245,7 +171,7 @@ auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::ui
     const std::uint64_t count = last - first;
     address += first * static_cast<std::uintptr_t>(loop.stride);
     if (child.kind == NodeKind::run) {
-        copy_runs(child.packed_bytes, address, loop.stride, stream, child.packed_bytes, count);
+        copy_runs({child.packed_bytes, count, address, loop.stride, child.packed_bytes}, stream);
         return stream + child.packed_bytes * count;
     }
     if (is_record(child)) {
@@ -268,6 +194,9 @@ auto Walk<is_pack>::copy_range(const TypeNode& node, std::uintptr_t address, std
     }
     if (node.kind == NodeKind::run) {
         return copy_bytes(address + from, to - from, stream);
+    }
+    if (node.kind == NodeKind::blocks) {
+        return copy_blocks_range(node, address, from, to, stream);
     }
     return node.kind == NodeKind::loop ? copy_loop_range(node, address, from, to, stream)
                                        : copy_sequence_range(node, address, from, to, stream);
@@ -315,6 +244,31 @@ auto Walk<is_pack>::copy_sequence_range(const TypeNode& sequence, std::uintptr_t
         const std::uint64_t end = std::min(to - part->packed_before, node.packed_bytes);
         stream = copy_range(node, address + static_cast<std::uintptr_t>(part->offset), begin, end,
                             stream);
+    }
+    return stream;
+}
+
+template <bool is_pack>
+auto Walk<is_pack>::copy_blocks_range(const TypeNode& list, std::uintptr_t address,
+                                      std::uint64_t from, std::uint64_t to, Stream stream) const
+    -> Stream
+{
+    const auto blocks = blocks_of(list);
+    const auto marks = program_.marks.subspan(list.first / blocks_per_mark,
+                                              (list.count - 1) / blocks_per_mark + 1);
+    // The last mark at or before `from`; the first one is 0.
+    const auto mark = std::upper_bound(marks.begin(), marks.end(), from) - 1;
+    std::uint64_t before = *mark;
+    auto index = static_cast<std::size_t>(mark - marks.begin()) * blocks_per_mark;
+    for (; before < to; before += blocks[index].bytes, ++index) {
+        const TypeBlock block = blocks[index];
+        const std::uint64_t begin = std::max(from, before) - before;
+        const std::uint64_t end = std::min<std::uint64_t>(to - before, block.bytes);
+        if (begin < end) {
+            stream = copy_bytes(
+                address + static_cast<std::uintptr_t>(std::int64_t{block.offset}) + begin,
+                end - begin, stream);
+        }
     }
     return stream;
 }

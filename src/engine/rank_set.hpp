@@ -63,10 +63,11 @@ class BasicRankSet {
         return (words_[rank / 64].load(std::memory_order_relaxed) & bit(rank)) != 0;
     }
 
-    /// Some rank at or after `from` that was in the set when looked at, or ranks_max.
-    std::uint32_t next(std::uint32_t from = 0) const noexcept
+    /// Some rank at or after `from` that was in the set when looked at, or ranks_max. There are
+    /// `count` ranks: words behind theirs are not read.
+    std::uint32_t next(std::uint32_t from = 0, std::uint32_t count = ranks_max) const noexcept
     {
-        for (std::uint32_t word = from / 64; word < word_count; ++word) {
+        for (std::uint32_t word = from / 64; word * 64 < count; ++word) {
             // (3) sequentially consistent, pairs with (1).
             std::uint64_t bits = words_[word].load(std::memory_order_seq_cst);
             if (word == from / 64) {

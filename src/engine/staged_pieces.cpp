@@ -60,15 +60,13 @@ void lose_piece(Driver& driver, const StagedPiece& piece)
 }
 
 /// Of a message of a few pieces smaller ones, so that both copy at the same time, unless others
-/// follow it; of short runs, which take longer, smaller ones still. The first node of a program is
-/// a run.
+/// follow it; of short runs, which take longer, smaller ones still.
 std::uint64_t staged_bytes_of(const RankState& rank, const CopyJob& job)
 {
     constexpr std::uint32_t few = 2;
     constexpr std::uint64_t short_run_bytes = 256;
-    const bool has_short_runs =
-        job.source_elements != nullptr &&
-        job.source_elements->program.nodes.front().packed_bytes < short_run_bytes;
+    const bool has_short_runs = job.source_elements != nullptr &&
+                                job.source_elements->program.first_run_bytes() < short_run_bytes;
     if (!has_short_runs &&
         rank.invited.size() + rank.invited_to_stage.size() + rank.offered.size() > few) {
         return StagingSlot::bytes_max;

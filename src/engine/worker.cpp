@@ -214,8 +214,9 @@ bool Worker::help_wanted()
     // next call's.
     const bool must_hand_over = std::exchange(must_hand_over_, false);
     bool has_worked = false;
-    for (std::uint32_t number = wanted.next(); number != ranks_per_node_max;
-         number = wanted.next(number + 1)) {
+    const std::uint32_t count = node_.directory.rank_count;
+    for (std::uint32_t number = wanted.next(0, count); number != ranks_per_node_max;
+         number = wanted.next(number + 1, count)) {
         RankState& rank = node_.rank_state(number);
         if (can_work_for(rank)) {
             if (wanted.remove(number)) {
@@ -248,9 +249,10 @@ void Worker::hand_over()
         directory.wanted.add(asked_[--asked_count_]->rank);
     }
     must_hand_over_ = false;
-    for (std::uint32_t number = directory.wanted.next(); number != ranks_per_node_max;
-         number = directory.wanted.next(number + 1)) {
-        const std::uint32_t sleeper = directory.idle.next();
+    const std::uint32_t count = directory.rank_count;
+    for (std::uint32_t number = directory.wanted.next(0, count); number != ranks_per_node_max;
+         number = directory.wanted.next(number + 1, count)) {
+        const std::uint32_t sleeper = directory.idle.next(0, count);
         // Who takes a sleeper out of the set has woken it: it will look at those who are wanted.
         if (sleeper != ranks_per_node_max && directory.idle.remove(sleeper)) {
             platform::scheduling_point();

@@ -360,23 +360,25 @@ class CallgrindTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             for pid, count in (("1", 300), ("2", 40)):
                 (Path(name) / pid).write_text(f"version: 1\nsummary: 7\ntotals: {count}\n")
-            self.assertEqual(callgrind.collected(Path(name)), 340)
+            self.assertEqual(callgrind.collected(Path(name), ()), 340)
 
     def test_nothing_collected_is_an_error(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             (Path(name) / "1").write_text("totals: 0\n")
             with self.assertRaisesRegex(jobs.JobError, "no call of PMPI_Send or PMPI_Recv"):
-                callgrind.collected(Path(name))
+                callgrind.collected(Path(name), callgrind.COLLECTED)
 
     def test_start_up_is_taken_off(self) -> None:
         def run(prefix: Sequence[str], messages: int) -> jobs.JobResult:
+            self.assertEqual([part for part in prefix if "toggle" in part],
+                             ["--toggle-collect=PMPI_Ibcast"])
             option = next(part for part in prefix if part.startswith("--callgrind-out-file="))
             folder = Path(option.partition("=")[2]).parent
             (folder / "1").write_text(f"totals: {12345 + 7 * messages}\n")
             return jobs.JobResult(skipped={"messages": str(messages)})
 
         with unittest.mock.patch.object(callgrind, "require", return_value="valgrind"):
-            figure, last = callgrind.count(run)
+            figure, last = callgrind.count(run, ["PMPI_Ibcast"])
         self.assertEqual((figure, last.skipped), (7.0, {"messages": "2000"}))
 
     def test_the_cure_is_named_where_there_is_no_valgrind(self) -> None:

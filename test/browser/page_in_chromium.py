@@ -2,6 +2,9 @@
 """The pages of `headway report` in Chromium: they draw without errors, also 64 ranks with 10^5
 events, and wheel, mouse and keys do what they say. The long job `browser` runs this."""
 
+import argparse
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -12,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
-from headway import charts, report, timeline, trace  # noqa: E402
+from headway import charts, heat, report, timeline, trace  # noqa: E402
 
 from tools import timeline_picture, tree  # noqa: E402
 from tools.webdriver import Browser  # noqa: E402
@@ -256,6 +259,152 @@ class Charts(unittest.TestCase):
             narrow.await_that(DRAWN)
             wide = narrow.run("return [document.documentElement.scrollWidth, innerWidth]")
             self.assertLessEqual(wide[0], wide[1])
+
+
+# Of a grid with ranks: communication and computation in ms, and the values of a library's cell.
+GRID = (1, 2, 64)
+MISSING = (64, 1)  # communication x computation of a cell that was not measured
+RANKS_SHARES = {"share_call": 0.1, "share_comp": 0.6, "share_wait": 0.3}
+
+
+def value_of(library: str, comm_ms: int, comp_ms: int) -> float:
+    """A value of its own for each cell, from below to above the scale of colours."""
+    step = GRID.index(comm_ms) * len(GRID) + GRID.index(comp_ms)
+    return (0.3 if library == "headway" else 0.35) * step - 0.5
+
+
+def grid_entries() -> list[dict[str, Any]]:
+    """JSON lines of a grid: two libraries, one metric, all cells but one, all ranks' views."""
+    head = {"bench": "nbc", "title": "title of nbc", "cores": [0, 1], "quick": False,
+            "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.1},
+            "command": "./dev bench nbc", "rounds": 3, "voids": [], "variants": [],
+            "settings": {"headway": "defaults", "mpich-1": "defaults"},
+            "metrics": [{"name": "r_overhead", "unit": "ratio", "better": "lower",
+                         "judged": "value", "note": ""}]}
+    lines = [head]
+
+    def add(case: str, library: str, metric: str, value: float) -> None:
+        lines.append({"bench": "nbc", "case": case, "library": library, "metric": metric,
+                      "unit": "ratio", "raw": [[value]], "samples": [value], "min": value,
+                      "lower": value, "median": value, "upper": value})
+
+    for library in ("headway", "mpich-1"):
+        for comm_ms in GRID:
+            for comp_ms in GRID:
+                both = f"{comm_ms}" + (f" x {comp_ms}" if comp_ms != comm_ms else "")
+                case = f"ibcast 64 KiB, {both} ms"
+                if (comm_ms, comp_ms) != MISSING:
+                    add(case, library, "r_overhead", value_of(library, comm_ms, comp_ms))
+                    lines.append({"bench": "nbc", "case": case, "library": library,
+                                  "metric": "diagnosis", "unit": "", "words": f"why <{both}>"})
+                if comm_ms == comp_ms:
+                    for metric, share in RANKS_SHARES.items():
+                        add(case, library, metric, share)
+                    for name, metric in heat.RANKS.items():
+                        if metric not in RANKS_SHARES:
+                            add(case, library, metric, {"least": 0.25}.get(name, 1.5))
+    return lines
+
+
+class Maps(unittest.TestCase):
+    """The maps of `headway report DIR`: a cell is where it belongs, and has its colour."""
+
+    browser: Browser
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.browser = cls.enterClassContext(Browser(1400, 900))
+        folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        (folder / "nbc.json").write_text("".join(
+            json.dumps(entry) + "\n" for entry in grid_entries()))
+        arguments = argparse.ArgumentParser()
+        report.add_arguments(arguments)
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert report.main(arguments.parse_args([str(folder)])) == 0
+        cls.browser.open(folder / "report.html")
+        cls.browser.await_that(DRAWN)
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.browser.errors(), [])
+
+    def cells(self, library: int) -> list[list[dict[str, Any]]]:
+        """The rows of a library's map, as they are shown from top to bottom."""
+        found: list[list[dict[str, Any]]] = self.browser.run(
+            "const map = document.querySelectorAll('.maps figure.map')[arguments[0]];"
+            "return [...map.querySelectorAll('tr')].slice(1).map(row =>"
+            "  [...row.querySelectorAll('td')].map(cell => {"
+            "    const place = cell.getBoundingClientRect();"
+            "    return {text: cell.textContent, left: place.left, top: place.top,"
+            "            colour: getComputedStyle(cell).backgroundColor,"
+            "            tip: cell.dataset.tip ?? ''}; }))", library)
+        return found
+
+    def test_each_cell_has_its_value_and_colour(self) -> None:
+        for number, library in enumerate(("headway", "mpich-1")):
+            rows = self.cells(number)
+            for row, comp_ms in zip(rows, reversed(GRID), strict=True):
+                for cell, comm_ms in zip(row, GRID, strict=True):
+                    if (comm_ms, comp_ms) == MISSING:
+                        self.assertEqual((cell["text"], cell["tip"]), ("", ""))
+                        self.assertEqual(cell["colour"], "rgba(0, 0, 0, 0)")
+                        continue
+                    value = value_of(library, comm_ms, comp_ms)
+                    self.assertEqual(cell["text"], f"{value:.2f}".replace("-0.00", "0.00"))
+                    parts = bytes.fromhex(heat.colour("r_overhead", value)[1:])
+                    self.assertEqual(cell["colour"], f"rgb({parts[0]}, {parts[1]}, {parts[2]})")
+
+    def test_computation_grows_upwards_and_communication_to_the_right(self) -> None:
+        rows = self.cells(0)
+        lefts = [cell["left"] for cell in rows[0]]
+        self.assertEqual(lefts, sorted(set(lefts)))
+        tops = [row[0]["top"] for row in rows]
+        self.assertEqual(tops, sorted(set(tops)))
+        heads = self.browser.run(
+            "const map = document.querySelector('.maps figure.map');"
+            "return [...map.querySelectorAll('th')].map(e => e.textContent)")
+        across, upwards = heads[1:1 + len(GRID)], heads[1 + len(GRID):]
+        self.assertEqual(across, [str(ms) for ms in GRID])
+        self.assertEqual(upwards, [str(ms) for ms in reversed(GRID)])
+
+    def test_libraries_stand_side_by_side(self) -> None:
+        captions = self.browser.run(
+            "return [...document.querySelectorAll('.maps')][0].innerText.split('\\n')"
+            ".filter(line => line.includes('r_overhead'))")
+        self.assertEqual(captions, ["headway: r_overhead", "mpich-1: r_overhead"])
+        ours, theirs = self.cells(0)[0][0], self.cells(1)[0][0]
+        self.assertEqual(ours["top"], theirs["top"])
+        self.assertLess(ours["left"], theirs["left"])
+
+    def test_the_mouse_is_told_the_cell_and_its_diagnosis(self) -> None:
+        x, y = self.browser.run(
+            "const cell = document.querySelector('.maps td.cell');"
+            "cell.scrollIntoView({block: 'center'}); const r = cell.getBoundingClientRect();"
+            "return [r.left + r.width / 2, r.top + r.height / 2]")
+        self.browser.move_mouse(int(x), int(y))
+        self.browser.await_that("return !document.getElementById('tip').hidden")
+        told = self.browser.run("return document.getElementById('tip').textContent")
+        self.assertIn("headway, ibcast 64 KiB, 1 x 64 ms", told)
+        self.assertIn("why <1 x 64>", told)
+
+    def test_all_ranks_are_bars_of_their_shares(self) -> None:
+        widths = self.browser.run(
+            "for (const part of document.querySelectorAll('details.numbers')) part.open = true;"
+            "const share = document.querySelector('.shares .share');"
+            "return [...share.children].map(e => e.getBoundingClientRect().width"
+            "  / share.getBoundingClientRect().width)")
+        for found, wanted in zip(widths, RANKS_SHARES.values(), strict=True):
+            self.assertAlmostEqual(found, wanted, delta=0.02)
+        row = self.browser.run("return [...document.querySelector('.shares').parentNode.children]"
+                               ".map(e => e.textContent)")
+        self.assertEqual(row[0], "ibcast 64 KiB, 1 ms")
+        self.assertEqual(row[2:], ["0.25", "1.50", "1.50"])
+
+    def test_the_maps_can_be_looked_at(self) -> None:
+        self.browser.run("document.querySelector('.maps').scrollIntoView()")
+        picture = tree.LOGS / "maps.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        picture.write_bytes(self.browser.picture())
+        self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
 
 
 class DocsPicture(unittest.TestCase):

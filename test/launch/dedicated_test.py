@@ -70,6 +70,16 @@ class Dedicated(fixture.LaunchTest):
                             (f"dedicated:{CPUS[0]},{CPUS[0]}", "is there twice")):
             self.assertIn(words, self.refused("--progress", text), text)
 
+    def test_user_level_ranks(self) -> None:
+        sentence = ("headway mpiexec: --progress dedicated cannot serve user-level ranks yet; use "
+                    "--ranks thread, or another --progress\n")
+        for words in (("--progress", "dedicated"), ("--progress", f"dedicated:{CPUS[0]}"),
+                      ("-genv", "HEADWAY_PROGRESS", "dedicated"),
+                      ("-env", "HEADWAY_PROGRESS", "dedicated")):
+            self.assertEqual(self.refused("--ranks", "ult", *words), sentence, words)
+        self.environment["HEADWAY_PROGRESS"] = "dedicated"
+        self.assertEqual(self.refused("--ranks", "ult"), sentence)
+
     def test_no_core_left(self) -> None:
         every = ",".join(map(str, CPUS))
         self.assertIn("leaves none for the ranks", self.refused("--progress", f"dedicated:{every}"))

@@ -98,9 +98,23 @@ TEST(TypeProgram, ALargeTypeInManyPlacesIsStoredOnce)
         irregular.emplace_back(1, i * i * 8);
     }
     const auto large = indexed(*number, irregular);
-    EXPECT_EQ(large->program.parts.size(), 100U);
+    EXPECT_EQ(large->program.blocks.size(), 100U);
+    EXPECT_EQ(large->program.parts.size(), 0U);
     const auto many = indexed(*large, {{1, 0}, {1, 1 << 20}, {1, 1 << 22}});
-    EXPECT_EQ(many->program.parts.size(), 103U);
+    EXPECT_EQ(many->program.blocks.size(), 100U);
+    EXPECT_EQ(many->program.parts.size(), 3U);
+}
+
+TEST(TypeProgram, AFewRepetitionsDoNotTakeAListApart)
+{
+    const auto number = basic(4);
+    std::vector<std::pair<std::uint64_t, std::int64_t>> irregular;
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < 300; ++i) {
+        irregular.emplace_back(1, next);
+        next += i % 10 < 4 ? 16 : 8 + i * 4;  // three at equal distances now and then
+    }
+    EXPECT_EQ(indexed(*number, irregular)->program.view().root().kind, NodeKind::blocks);
 }
 
 TEST(Layout, WhatDoesNotFitIsRefused)
