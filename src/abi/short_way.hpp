@@ -58,6 +58,20 @@ struct Message {
     return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
 }
 
+/// Posts a message of the rank to itself beside the thread that is inside, where there is more
+/// than one. False: nothing happened.
+[[gnu::always_inline]] inline bool send_beside(const Message& message, const void* buf, int tag)
+{
+    object::Rank& rank = *message.rank;
+    if (!rank.door->lock().is_enabled()) [[likely]] {
+        return false;
+    }
+    engine::Driver& driver = rank.driver();
+    return message.peer == driver.rank().rank && is_tag(tag) &&
+           engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
+                               message.bytes);
+}
+
 // A call into the rank goes on after these where they say true.
 
 /// Posts the message. False: nothing happened.
@@ -90,12 +104,26 @@ struct Message {
     return is_taken;
 }
 
+/// Whether another thread of the rank is to send the message: to look for it once more costs it
+/// the lock.
+[[gnu::always_inline]] inline bool waits_for_thread(const Message& message)
+{
+    return message.rank->door->lock().is_shared() &&
+           message.peer == message.rank->driver().rank().rank;
+}
+
 /// False: nothing happened, as below.
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || !send_in_call(message, buf, tag)) [[unlikely]] {
+    if (message.comm == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (send_beside(message, buf, tag)) {
+        return true;
+    }
+    if (!send_in_call(message, buf, tag)) [[unlikely]] {
         return false;
     }
     message.rank->door->leave_in_line();
@@ -106,8 +134,14 @@ struct Message {
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || request == nullptr || !send_in_call(message, buf, tag))
-        [[unlikely]] {
+    if (message.comm == nullptr || request == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (send_beside(message, buf, tag)) {
+        *request = object::make_done_request(*message.rank);
+        return true;
+    }
+    if (!send_in_call(message, buf, tag)) [[unlikely]] {
         return false;
     }
     *request = object::make_done_request(*message.rank);
@@ -119,7 +153,7 @@ struct Message {
                                         int source, int tag, MPI_Comm comm, MPI_Status* status)
 {
     const Message message = describe(buf, count, datatype, source, comm);
-    if (message.comm == nullptr) [[unlikely]] {
+    if (message.comm == nullptr || waits_for_thread(message)) [[unlikely]] {
         return false;
     }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
@@ -166,6 +200,17 @@ struct Message {
     *request = object::make_request(*message.rank, *message.comm, op);
     message.rank->door->leave_in_line();
     return true;
+}
+
+/// Sends to the rank itself that are over, as send_beside() leaves them: they need no lock either.
+[[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    object::RankAccess* const access = object::current_rank();
+    return access != nullptr && access->phase == object::Phase::running &&
+           access->tracer == nullptr && access->door->lock().is_shared() && count > 0 &&
+           requests != nullptr &&
+           object::finish_done_requests(object::as_rank(*access),
+                                        {requests, static_cast<std::size_t>(count)}, statuses);
 }
 
 }  // namespace headway::abi::short_way
