@@ -71,9 +71,9 @@ struct Receive {
     std::int32_t tag = 0;
 };
 
-class Run {
+class Exchange {
   public:
-    explicit Run(const Program& program) : program_(program)
+    explicit Exchange(const Program& program) : program_(program)
     {
         node_.lock(rank).enable(0);
         std::vector<std::thread> threads;
@@ -244,9 +244,9 @@ TEST(OwnLaneTest, ThreadsOfARankMatchAsASequentialModelSays)
     std::uint64_t posted_beside = 0;
     const bool holds = rc::check([&] {
         const Program program = *any_program();
-        Run run(program);
-        run.check();
-        posted_beside += run.posted_beside();
+        Exchange exchange(program);
+        exchange.check();
+        posted_beside += exchange.posted_beside();
     });
     EXPECT_TRUE(holds);
     EXPECT_GT(posted_beside, 1000U) << "the tested way was hardly taken";
