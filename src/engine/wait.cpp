@@ -30,6 +30,8 @@ constexpr unsigned sweeps_before_help = 6;
 /// A thread that waits stands back so many turns at most for others of its rank, and but one where
 /// a turn takes so long that others must have used the core.
 constexpr unsigned turns_back_max = 32;
+/// And so many at least where it sees what others of its rank send it.
+constexpr unsigned turns_back_for_news = 8;
 constexpr std::int64_t long_turn_ns = 2'000;
 
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
@@ -232,6 +234,9 @@ class News {
     {
     }
 
+    /// Threads of the rank have messaged each other: most of what this thread waits for comes as
+    /// news, so it need not sweep so often.
+    bool are_usual() const noexcept { return posted_.load(std::memory_order_relaxed) != 0; }
     /// What was posted so far is about to be taken.
     void forget() noexcept { seen_ = posted_.load(std::memory_order_relaxed); }
     bool operator()() const noexcept
@@ -256,10 +261,13 @@ unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
     if (turns == 0 && lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
         return 0;
     }
-    turns = std::max(turns, 1U);
+    turns = std::max(turns, news.are_usual() ? turns_back_for_news : 1U);
+    // Then it asks for the lock once a turn, for some turns, before it waits for it.
+    const unsigned turns_asking = news.are_usual() ? turns_back_max : 0;
     const std::int64_t begin_ns = platform::monotonic_ns();
-    lock.stand_back(turns, news);
-    const bool is_long = platform::monotonic_ns() - begin_ns > turns * long_turn_ns;
+    unsigned turn = 0;
+    lock.stand_back(turns + turns_asking, [&] { return turn++ >= turns || news(); });
+    const bool is_long = platform::monotonic_ns() - begin_ns > turn * long_turn_ns;
     return is_long ? 1 : turns;
 }
 
