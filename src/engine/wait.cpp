@@ -236,9 +236,17 @@ class News {
 
     /// Threads of the rank have messaged each other: most of what this thread waits for comes as
     /// news, so it need not sweep so often.
-    bool are_usual() const noexcept { return posted_.load(std::memory_order_relaxed) != 0; }
+    bool are_usual() const noexcept
+    {
+        // Relaxed: see OwnLane::posted.
+        return posted_.load(std::memory_order_relaxed) != 0;
+    }
     /// What was posted so far is about to be taken.
-    void forget() noexcept { seen_ = posted_.load(std::memory_order_relaxed); }
+    void forget() noexcept
+    {
+        // Relaxed: see OwnLane::posted.
+        seen_ = posted_.load(std::memory_order_relaxed);
+    }
     bool operator()() const noexcept
     {
         // Relaxed: see OwnLane::posted.
