@@ -58,20 +58,6 @@ struct Message {
     return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
 }
 
-/// Posts a message of the rank to itself beside the thread that is inside, where there is more
-/// than one. False: nothing happened.
-[[gnu::always_inline]] inline bool send_beside(const Message& message, const void* buf, int tag)
-{
-    object::Rank& rank = *message.rank;
-    if (!rank.door->lock().is_enabled()) [[likely]] {
-        return false;
-    }
-    engine::Driver& driver = rank.driver();
-    return message.peer == driver.rank().rank && is_tag(tag) &&
-           engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
-                               message.bytes);
-}
-
 // A call into the rank goes on after these where they say true.
 
 /// Posts the message. False: nothing happened.
@@ -104,15 +90,42 @@ struct Message {
     return is_taken;
 }
 
-/// Whether another thread of the rank is to send the message: to look for it once more costs it
-/// the lock.
-[[gnu::always_inline]] inline bool waits_for_thread(const Message& message)
+/// False: nothing happened, as below. `request` is null for a send that has none.
+[[gnu::always_inline]] inline bool send_alone(const Message& message, const void* buf, int tag,
+                                              MPI_Request* request)
 {
-    return message.rank->door->lock().is_shared() &&
-           message.peer == message.rank->driver().rank().rank;
+    if (!send_in_call(message, buf, tag)) [[unlikely]] {
+        return false;
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    message.rank->door->leave_in_line();
+    return true;
 }
 
-/// False: nothing happened, as below.
+/// Where the rank may have several threads: a message to itself is posted beside the one inside.
+/// Apart, so that others do not pay for it.
+[[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
+                                                 MPI_Request* request)
+{
+    engine::Driver& driver = message.rank->driver();
+    if (message.peer != driver.rank().rank || !is_tag(tag) ||
+        !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
+                             message.bytes)) {
+        return send_alone(message, buf, tag, request);
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    return true;
+}
+
+inline bool has_threads(const Message& message) noexcept
+{
+    return message.rank->door->lock().is_enabled();
+}
+
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
@@ -120,14 +133,10 @@ struct Message {
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
-    if (send_beside(message, buf, tag)) {
-        return true;
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, nullptr);
     }
-    if (!send_in_call(message, buf, tag)) [[unlikely]] {
-        return false;
-    }
-    message.rank->door->leave_in_line();
-    return true;
+    return send_alone(message, buf, tag, nullptr);
 }
 
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -137,25 +146,15 @@ struct Message {
     if (message.comm == nullptr || request == nullptr) [[unlikely]] {
         return false;
     }
-    if (send_beside(message, buf, tag)) {
-        *request = object::make_done_request(*message.rank);
-        return true;
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, request);
     }
-    if (!send_in_call(message, buf, tag)) [[unlikely]] {
-        return false;
-    }
-    *request = object::make_done_request(*message.rank);
-    message.rank->door->leave_in_line();
-    return true;
+    return send_alone(message, buf, tag, request);
 }
 
-[[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
-                                        int source, int tag, MPI_Comm comm, MPI_Status* status)
+[[gnu::always_inline]] inline bool receive_alone(const Message& message, void* buf, int source,
+                                                 int tag, MPI_Status* status)
 {
-    const Message message = describe(buf, count, datatype, source, comm);
-    if (message.comm == nullptr || waits_for_thread(message)) [[unlikely]] {
-        return false;
-    }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
                                  .address = static_cast<std::byte*>(buf),
                                  .size_bytes = message.bytes};
@@ -169,6 +168,29 @@ struct Message {
     }
     message.rank->door->leave_in_line();
     return true;
+}
+
+/// As send_among_threads(). What another thread of the rank is to send is seldom there already: to
+/// look for it once more costs that thread the lock.
+[[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
+                                                    MPI_Status* status)
+{
+    const bool is_from_thread = message.rank->door->lock().is_shared() &&
+                                message.peer == message.rank->driver().rank().rank;
+    return !is_from_thread && receive_alone(message, buf, source, tag, status);
+}
+
+[[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
+                                        int source, int tag, MPI_Comm comm, MPI_Status* status)
+{
+    const Message message = describe(buf, count, datatype, source, comm);
+    if (message.comm == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (has_threads(message)) [[unlikely]] {
+        return receive_among_threads(message, buf, source, tag, status);
+    }
+    return receive_alone(message, buf, source, tag, status);
 }
 
 /// A receive of a message that is not there is posted as ever.

@@ -69,7 +69,7 @@ template <typename Way>
     }
     engine::RankState& rank = driver.rank();
     // One of the two is in use.
-    if (sender == rank.rank && (!rank.loopback.is_empty() || rank.own_lane.lane == nullptr)) {
+    if (sender == rank.rank && rank.own_lane.lane == nullptr) {
         return take_oldest(driver, receive, context, rank.loopback);
     }
     transport::shm::Lane* const lane = driver.lane_from(sender);
