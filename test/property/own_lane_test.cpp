@@ -54,8 +54,8 @@ rc::Gen<Program> any_program()
     const auto message = rc::gen::construct<Message>(rc::gen::inRange(0, 3), bytes);
     const auto messages = rc::gen::container<std::vector<Message>>(200, message);
     const auto threads = rc::gen::container<std::vector<std::vector<Message>>>(3, messages);
-    const auto tag = rc::gen::weightedElement<std::int32_t>(
-        {{2, 0}, {2, 1}, {2, 2}, {3, protocol::any_tag}});
+    const auto tag =
+        rc::gen::weightedElement<std::int32_t>({{2, 0}, {2, 1}, {2, 2}, {3, protocol::any_tag}});
     return rc::gen::construct<Program>(threads,
                                        rc::gen::container<std::vector<std::int32_t>>(600, tag),
                                        rc::gen::inRange(1U, 100U));
