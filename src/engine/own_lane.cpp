@@ -19,7 +19,7 @@ void wake_parked(Node& node, RankState& rank)
 
 }  // namespace
 
-bool post_beside(Node& node, RankState& rank, const transport::FrameHeader& header,
+bool post_beside(Node& node, RankState& rank, transport::FrameHeader header,
                  const void* payload, std::size_t payload_bytes)
 {
     OwnLane& own = rank.own_lane;
@@ -47,7 +47,7 @@ bool Driver::has_own_lane()
 }
 
 base::Status Driver::post_among_threads(transport::FrameKind kind,
-                                        const transport::FrameHeader& header, const void* payload,
+                                        transport::FrameHeader header, const void* payload,
                                         std::size_t payload_bytes)
 {
     base::Status status = base::Status::done;

@@ -29,7 +29,7 @@ struct alignas(platform::cache_line_bytes) OwnLane {
     std::atomic<std::uint64_t> posted{0};
 
     /// Requires: inside the gate, or the gate is not open yet and the caller is the executor.
-    base::Status post(transport::FrameKind kind, const transport::FrameHeader& header,
+    base::Status post(transport::FrameKind kind, transport::FrameHeader header,
                       const void* payload, std::size_t payload_bytes) noexcept
     {
         const base::Status status = lane->post(kind, header, payload, payload_bytes);
@@ -52,7 +52,7 @@ struct alignas(platform::cache_line_bytes) OwnLane {
 /// earlier messages wait for room.
 /// Thread rule: any thread of the rank. Requires: no longer than the eager limit; nothing is
 /// recorded.
-[[nodiscard]] bool post_beside(Node& node, RankState& rank, const transport::FrameHeader& header,
+[[nodiscard]] bool post_beside(Node& node, RankState& rank, transport::FrameHeader header,
                                const void* payload, std::size_t payload_bytes);
 
 }  // namespace headway::engine
