@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "boot/places.hpp"
+#include "engine/node.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/module.hpp"
@@ -17,9 +18,9 @@ namespace headway::object {
 namespace {
 
 #if defined(__x86_64__)
-constexpr const char* machine_kind = "x86-64";
+constexpr const char* machine_kind = " for x86-64";
 #elif defined(__aarch64__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-constexpr const char* machine_kind = "aarch64";
+constexpr const char* machine_kind = " for aarch64";
 #else
 #error "name the machine, so that hosts with other numbers are told apart"
 #endif
@@ -34,7 +35,7 @@ std::string key_of(int process)
 /// What other hosts must have too, a word: the version, and a machine that keeps numbers alike.
 std::string version_word()
 {
-    std::string word = std::string(library_version) + " for " + machine_kind;
+    std::string word = std::string(library_version) + machine_kind;
     for (char& byte : word) {
         byte = byte == ' ' ? '_' : byte;
     }
@@ -156,9 +157,8 @@ base::Result<std::string> NetworkDoor::open_links(std::uint64_t timeout_s)
     is_watched_.resize(placement_.node_firsts.size());
     auto where = links_->listen(address);
     if (!where) {
-        return base::Failure{"the network (" + network_->description() +
-                             ") cannot be watched: " + where.sentence() +
-                             "; HEADWAY_NETWORK_TIMEOUT_S=0 does without"};
+        return base::Failure{"the network (" + network_->description() + ") cannot be watched: " +
+                             where.sentence() + "; HEADWAY_NETWORK_TIMEOUT_S=0 does without"};
     }
     return where;
 }
@@ -228,8 +228,7 @@ base::Outcome NetworkDoor::watch_host_of(std::uint32_t rank)
     }
     const std::vector<int>& firsts = placement_.node_firsts;
     const int first = firsts[node];
-    const int end =
-        node + 1 < firsts.size() ? firsts[node + 1] : static_cast<int>(rank_count_);
+    const int end = node + 1 < firsts.size() ? firsts[node + 1] : static_cast<int>(rank_count_);
     const int watched = first + (placement_.place - placement_.node_first) % (end - first);
     const auto found = find_entry(static_cast<std::uint32_t>(watched));
     if (!found) {
@@ -248,6 +247,21 @@ base::Outcome NetworkDoor::watch_host_of(std::uint32_t rank)
                             .host = "host '" + entry.host + "' (" + ranks + ")"});
 }
 
+void NetworkDoor::open_for(engine::Node& node)
+{
+    node.network = network_.get();
+    node.host_links = links_.get();
+    node.introduce = [this](std::uint32_t rank) { introduce(rank); };
+    node.watch().set_descriptor(network_->descriptor());
+}
+
+void NetworkDoor::stop_watching(engine::Node& node)
+{
+    node.watch().stop();
+    node.host_links = nullptr;
+}
+
+/// Looks up where a rank is. Ends the job where it cannot be reached. Thread rule: as Network.
 void NetworkDoor::introduce(std::uint32_t rank)
 {
     if (const auto known = look_up(rank); !known) {

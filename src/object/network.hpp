@@ -17,6 +17,10 @@
 #include "platform/host_links.hpp"
 #include "transport/network.hpp"
 
+namespace headway::engine {
+class Node;
+}
+
 namespace headway::object {
 
 /// A process's way to the ranks of other nodes, and what it has to do with the launcher.
@@ -33,11 +37,11 @@ class NetworkDoor {
     base::Outcome join();
 
     transport::Network& network() noexcept { return *network_; }
-    /// Null: other hosts are not watched.
-    platform::HostLinks* host_links() noexcept { return links_.get(); }
 
-    /// Looks up where `rank` is. Ends the job where it cannot be reached. Thread rule: as Network.
-    void introduce(std::uint32_t rank);
+    /// Gives the node what it needs of this door. Before its ranks communicate.
+    void open_for(engine::Node& node);
+    /// Before the job ends in good order: other processes may end before this one does.
+    static void stop_watching(engine::Node& node);
 
   private:
     struct Entry;
@@ -50,6 +54,7 @@ class NetworkDoor {
 
     base::Result<std::string> open_links(std::uint64_t timeout_s);
     base::Result<Entry> find_entry(std::uint32_t rank);
+    void introduce(std::uint32_t rank);
     base::Outcome look_up(std::uint32_t rank);
     base::Outcome watch_host_of(std::uint32_t rank);
 

@@ -70,8 +70,11 @@ Address address_from(const std::string& text)
     const std::size_t comma = text.rfind(',');
     std::uint16_t port = 0;
     const char* const end = text.data() + text.size();
-    if (comma == std::string::npos ||
-        std::from_chars(text.data() + comma + 1, end, port).ptr != end) {
+    if (comma == std::string::npos) {
+        return address;
+    }
+    const auto read = std::from_chars(text.data() + comma + 1, end, port);
+    if (read.ec != std::errc() || read.ptr != end) {
         return address;
     }
     const std::string number = text.substr(0, comma);
@@ -152,8 +155,8 @@ base::Outcome HostLinks::connect(Watched watched)
     Address own = address_of(own_address_);
     link->descriptor = there.bytes != 0 ? open_socket(there) : -1;
     if (link->descriptor < 0) {
-        return base::Failure{link->watched.host + " cannot be watched at '" +
-                             link->watched.where + "'; do all hosts have the same Headway, and is "
+        return base::Failure{link->watched.host + " cannot be watched at '" + link->watched.where +
+                             "'; do all hosts have the same Headway, and is "
                              "there room for open files (ulimit -n)?"};
     }
     // What the system asks of an idle connection, and how long it waits for any answer.

@@ -25,7 +25,7 @@ struct NetworkOptions {
     std::uint32_t rank_count = 0;
     /// Most bytes of frames to one rank that it has not taken yet.
     std::uint64_t window_bytes = std::uint64_t{1} << 20;
-    std::string provider;   ///< name of a libfabric provider; empty: the best there is
+    std::string provider;  ///< name of a libfabric provider; empty: the best there is
     /// Others find out what has become of hosts, so a frame that was lost on its way in is nobody's
     /// end: anybody may have begun to send it.
     bool are_hosts_watched = false;

@@ -99,8 +99,8 @@ class OfiStrangerTest : public ::testing::TestWithParam<const char*> {
 TEST_P(OfiStrangerTest, FramesByAnotherSecretComeToNothing)
 {
     expect_member(1);
-    const auto stranger =
-        open_stranger({.first = OfiEndpoint::secret.first, .second = OfiEndpoint::secret.second ^ 1});
+    const auto stranger = open_stranger(
+        {.first = OfiEndpoint::secret.first, .second = OfiEndpoint::secret.second ^ 1});
     send_as(*stranger, {100, 101, 102});
     expect_member(2);
 }
