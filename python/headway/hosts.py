@@ -74,8 +74,11 @@ class Hosts:
         return int(counter.read_text())
 
     def set_link(self, place: int, state: str) -> None:
-        """Plugs the host's cable in ("up") or out ("down")."""
+        """Plugs the host's cable in ("up") or out ("down"), and lets it forget whom it has not
+        reached."""
         _ip("link", "set", self.port(place), state)
+        _ip("-n", self.space(place), "neigh", "flush", "all")
+        _ip("neigh", "flush", "dev", self.bridge)
 
     def part(self, is_parted: bool) -> None:
         """Nothing passes between hosts any more, unnoticed, while this machine reaches all; or all

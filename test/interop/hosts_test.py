@@ -296,15 +296,10 @@ class Refusals(HostsTest):
 
     def test_another_version_on_another_host(self) -> None:
         command = self.patched(b"0.1.0", b"0.1.9")
+        # What is compared ends in the kind of machine.
         self.assertRegex(self.refusal("sh", "-c", command),
-                         r"rank [01] on host '\w+' runs Headway_0\.1\.[09],\S* and this one "
-                         r"Headway_0\.1\.[09],\S*; install the same Headway on all hosts")
-
-    def test_another_kind_of_machine(self) -> None:
-        command = self.patched(b" for x86-64\0", b" for pdp-11\0")
-        self.assertRegex(self.refusal("sh", "-c", command),
-                         r"rank [01] on host '\w+' runs \S*_for_(x86-64|pdp-11) and this one "
-                         r"\S*_for_(x86-64|pdp-11); install the same Headway on all hosts")
+                         r"rank [01] on host '\w+' runs Headway_0\.1\.[09],\S*_for_\S+ and this one "
+                         r"Headway_0\.1\.[09],\S*_for_\S+; install the same Headway on all hosts")
 
     def test_what_is_for_one_node_only(self) -> None:
         self.assertRegex(self.refusal(check="collectives"),

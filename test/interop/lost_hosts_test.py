@@ -18,7 +18,9 @@ from pathlib import Path
 
 from hosts_test import WATCHDOG_S, WHY_NOT, HostsTest, plain_environment
 
-LISTENS = "0A"  # a state of sockets in /proc/net/tcp
+# States of sockets in /proc/net/tcp.
+IS_CONNECTED = "01"
+LISTENS = "0A"
 
 
 class Job:
@@ -127,6 +129,8 @@ class LostHosts(LongJobTest):
                                     lambda: f"ranks are left on a host\n{job.said()}")
             finally:
                 self.hosts.set_link(2, "up")
+                port = Path("/sys/class/net") / self.hosts.port(2) / "operstate"
+                self.await_that(lambda: port.read_text() == "up\n", port.read_text)
 
     def test_ranks_that_are_killed_under_a_launcher_that_lets_the_others_be(self) -> None:
         with self.under_way("forever", options=("-disable-auto-cleanup",)) as job:
@@ -149,9 +153,9 @@ class LostHosts(LongJobTest):
 
     def has_repeated(self) -> bool:
         """Whether a host had to send something again that is still not there."""
-        return any(int(line.split()[6], 16) > 0
-                   for line in self.hosts.read(1, "/proc/net/tcp").splitlines()[1:]
-                   if line.split()[3] == "01")
+        return any(int(line.split()[6], 16) > 0 for place in (1, 2)
+                   for line in self.hosts.read(place, "/proc/net/tcp").splitlines()[1:]
+                   if line.split()[3] == IS_CONNECTED)
 
 
 class Strangers(LongJobTest):

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <headway/interface.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,8 @@ static void overlap(void)
 
 int main(int argc, char** argv)
 {
+    // By which mpiexec.hydra tells the others, if it is to let them be, that one has ended.
+    signal(SIGUSR1, SIG_IGN);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
