@@ -33,6 +33,7 @@ class OfiEndpoint {
             options.window_bytes = 256 * 1024;
             options.provider = provider;
             options.interface = "lo";
+            options.are_hosts_watched = true;
             auto opened = ofi::OfiNetwork::open(options);
             if (!opened) {
                 why_not_ = opened.sentence();

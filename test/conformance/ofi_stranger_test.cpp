@@ -115,6 +115,50 @@ TEST_P(OfiStrangerTest, WhatAMemberHasSentIsWorthNothingOnceMore)
     expect_member(3);
 }
 
+TEST_P(OfiStrangerTest, WhatIsNoFrameComesToNothing)
+{
+    expect_member(1);
+    auto info = ofi::choose_provider({.provider = GetParam(), .interface = "lo"});
+    ASSERT_TRUE(info) << info.sentence();
+    auto stranger = ofi::Fabric::open(std::move(info.value()));
+    ASSERT_TRUE(stranger) << stranger.sentence();
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    ASSERT_EQ(fi_av_insert(stranger.value().addresses.get(), victim().socket_address().data(), 1,
+                           &there, 0, nullptr),
+              1);
+    // Nothing, less than a header, more than a frame, more than a block of memory for frames.
+    constexpr std::size_t lengths[] = {0, 20, 60'000, 200'000};
+    std::vector<std::byte> text(200'000, std::byte{0x5A});
+    auto region = ofi::Region::open(stranger.value(), text.data(), text.size(), FI_SEND, 1);
+    ASSERT_TRUE(region) << region.sentence();
+    // More than there are blocks, so that one that was lost would be missed.
+    constexpr std::size_t count_of_all = 40 * std::size(lengths);
+    std::vector<fi_context2> contexts(count_of_all);
+    std::size_t begun = 0;
+    std::size_t ended = 0;
+    // The provider may keep the sender of what was refused in suspense, so others go on at once.
+    int looks_left = 20'000;  // once all have begun
+    await([&] {
+        if (begun < count_of_all &&
+            fi_send(stranger.value().endpoint.get(), text.data(),
+                    lengths[begun % std::size(lengths)], region.value().descriptor(), there,
+                    &contexts[begun]) == 0) {
+            ++begun;
+        }
+        fi_cq_data_entry entry{};
+        const ssize_t count = fi_cq_read(stranger.value().completions.get(), &entry, 1);
+        if (count == -FI_EAVAIL) {
+            fi_cq_err_entry error{};
+            (void)fi_cq_readerr(stranger.value().completions.get(), &error, 0);
+        }
+        ended += count == 1 || count == -FI_EAVAIL ? 1 : 0;
+        look(victim());
+        return begun == count_of_all && (ended == begun || --looks_left == 0);
+    });
+    expect_member(2);
+    expect_member(3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, OfiStrangerTest, ::testing::Values("tcp", "net", "sockets"),
                          [](const auto& row) { return std::string(row.param); });
 

@@ -310,7 +310,12 @@ void OfiNetwork::lose_arrival(ReceiveBlock* block, std::uint64_t flags,
     if (!are_hosts_watched_) {
         fail("a message from another host was lost over " + description_ + " (" + why +
              "); are all hosts alive, and their network up?");
-    } else if ((fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0) {
+        return;
+    }
+    // This layer lets go of a block at every error, though its flags do not say so.
+    const bool is_layered =
+        std::string_view(fabric_.info->fabric_attr->prov_name).ends_with(";ofi_rxm");
+    if (is_layered || (fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0) {
         give_back(block);
     }
 }
