@@ -299,7 +299,8 @@ class Refusals(HostsTest):
         # What is compared ends in the kind of machine.
         self.assertRegex(self.refusal("sh", "-c", command),
                          r"rank [01] on host '\w+' runs Headway_0\.1\.[09],\S*_for_\S+ "
-                         r"and this one Headway_0\.1\.[09],\S*_for_\S+; install the same Headway on all hosts")
+                         r"and this one Headway_0\.1\.[09],\S*_for_\S+; "
+                         "install the same Headway on all hosts")
 
     def test_what_is_for_one_node_only(self) -> None:
         self.assertRegex(self.refusal(check="collectives"),
