@@ -74,8 +74,29 @@ class Hosts:
         return int(counter.read_text())
 
     def set_link(self, place: int, state: str) -> None:
-        """Plugs the host's cable in ("up") or out ("down")."""
+        """Plugs the host's cable in ("up") or out ("down"), and lets it forget whom it has not
+        reached."""
         _ip("link", "set", self.port(place), state)
+        _ip("-n", self.space(place), "neigh", "flush", "all")
+        _ip("neigh", "flush", "dev", self.bridge)
+
+    def part(self, is_parted: bool) -> None:
+        """Nothing passes between hosts any more, unnoticed, while this machine reaches all; or all
+        as before."""
+        for place in range(1, self.count + 1):
+            _ip("link", "set", self.port(place), "type", "bridge_slave", "isolated",
+                "on" if is_parted else "off")
+
+    def read(self, place: int, path: str) -> str:
+        """A file as it is on a host."""
+        return subprocess.run(["ip", "netns", "exec", self.space(place), "cat", path],
+                              capture_output=True, text=True, check=True, timeout=30).stdout
+
+    def processes(self, place: int) -> list[int]:
+        """Living processes of a host."""
+        listing = subprocess.run(["ip", "netns", "pids", self.space(place)],
+                                 capture_output=True, text=True, check=True, timeout=30)
+        return [int(word) for word in listing.stdout.split()]
 
     def hydra(self, mpiexec: str, ranks: int, per_host: int, *words: str) -> list[str]:
         """The command that starts a job over all hosts by an mpiexec.hydra."""

@@ -6,6 +6,7 @@
 #include "engine/driver.hpp"
 #include "engine/post.hpp"
 #include "platform/fatal.hpp"
+#include "platform/host_links.hpp"
 
 namespace headway::engine {
 
@@ -24,6 +25,21 @@ bool may_come_from_afar(transport::FrameKind kind) noexcept
     return kind == transport::FrameKind::eager || kind == transport::FrameKind::distant_offer ||
            kind == transport::FrameKind::distant_request ||
            kind == transport::FrameKind::distant_bytes;
+}
+
+/// Ends the job if a host is lost.
+void look_for_losses(platform::HostLinks& links, std::uint32_t own_rank, std::int64_t now_ns)
+{
+    const platform::HostLinks::Loss* const loss = links.look(now_ns);
+    if (loss == nullptr) [[likely]] {
+        return;
+    }
+    // A launcher that has noticed says more of it, and ends this process first.
+    constexpr std::chrono::milliseconds launchers_time(500);
+    platform::fatal(own_rank, loss->sentence,
+                    loss->has_ended
+                        ? platform::Pauses{.before = launchers_time, .after = launchers_time}
+                        : platform::Pauses{.after = links.skew()});
 }
 
 }  // namespace
@@ -90,6 +106,9 @@ int Driver::take_distant_frames()
     if (now_ns - network_looked_ns_ < look_interval_ns) {
         return 0;
     }
+    if (node_.host_links != nullptr) {
+        look_for_losses(*node_.host_links, rank_.job_rank, now_ns);
+    }
     transport::Network& network = *node_.network;
     network.announce_full(!rank_.takes_eager());
     transport::Frame frame;
@@ -131,7 +150,8 @@ bool Driver::listen()
         return true;
     }
     network_looked_ns_ = 0;
-    if (!node_.network->prepare_sleep()) {
+    const bool is_alerted = node_.host_links != nullptr && node_.host_links->is_alerted();
+    if (is_alerted || !node_.network->prepare_sleep()) {
         return false;
     }
     is_heard_ = node_.watch().listen();

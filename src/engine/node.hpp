@@ -17,6 +17,10 @@
 #include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
 
+namespace headway::platform {
+class HostLinks;
+}
+
 namespace headway::engine {
 
 class Driver;
@@ -103,6 +107,9 @@ class Node {
     /// Makes a rank of another node, by its number in the job, known to the network. It ends the
     /// job where it cannot.
     std::function<void(std::uint32_t job_rank)> introduce;
+    /// By which this process notices that other hosts have gone; null where nothing can tell, or
+    /// nobody asks. As `network`, but for what any thread may do.
+    platform::HostLinks* host_links = nullptr;
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.
     const bool is_plain;

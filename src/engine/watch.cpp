@@ -4,6 +4,7 @@
 #include "engine/executor.hpp"
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
+#include "platform/host_links.hpp"
 #include "platform/process.hpp"
 #include "platform/thread.hpp"
 
@@ -57,6 +58,9 @@ void Watch::run()
     platform::name_thread("headway-watch");
     platform::allow_cpus(node_.cpus());
     Worker worker(node_, nullptr);
+    if (node_.host_links != nullptr) {
+        (void)timer_.set_alarm(node_.host_links->descriptor());  // else who polls looks by himself
+    }
     for (;;) {
         const bool is_called = timer_.sleep();
         // (1) acquire, pairs with (2).
@@ -70,7 +74,10 @@ void Watch::run()
             const std::lock_guard guard(lock_);
             next_ns_ = never_ns;
         }
-        if (is_called) {
+        if (timer_.has_alarm()) {
+            node_.host_links->alert();
+        }
+        if (is_called || timer_.has_alarm()) {
             // Its bell is rung wherever it is: on its way out it may have looked already.
             worker.ring(node_.rank_state(node_.first_rank()));
         }

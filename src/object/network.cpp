@@ -2,10 +2,12 @@
 #include "object/network.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "boot/places.hpp"
+#include "engine/node.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
 #include "platform/module.hpp"
@@ -15,22 +17,47 @@ namespace headway::object {
 
 namespace {
 
+#if defined(__x86_64__)
+constexpr const char* machine_kind = " for x86-64";
+#elif defined(__aarch64__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+constexpr const char* machine_kind = " for aarch64";
+#else
+#error "name the machine, so that hosts with other numbers are told apart"
+#endif
 constexpr const char* module_file = "libheadway_ofi.so";
-constexpr std::string_view job_key = "headway-job-0";
+constexpr std::string_view secret_key = "headway-secret-0";
 
 std::string key_of(int process)
 {
     return "headway-net-" + std::to_string(process);
 }
 
-/// What of the version other hosts must have too: a word.
+/// What other hosts must have too, a word: the version, and a machine that keeps numbers alike.
 std::string version_word()
 {
-    std::string word(library_version);
+    std::string word = std::string(library_version) + machine_kind;
     for (char& byte : word) {
         byte = byte == ' ' ? '_' : byte;
     }
     return word;
+}
+
+std::string word_of(const base::Secret& secret)
+{
+    return std::to_string(secret.first) + "-" + std::to_string(secret.second);
+}
+
+/// Nothing: the word is none of word_of().
+std::optional<base::Secret> secret_of(std::string_view word)
+{
+    base::Secret secret;
+    const char* const end = word.data() + word.size();
+    const auto first = std::from_chars(word.data(), end, secret.first);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') {
+        return std::nullopt;
+    }
+    const auto second = std::from_chars(first.ptr + 1, end, secret.second);
+    return second.ec == std::errc() && second.ptr == end ? std::optional(secret) : std::nullopt;
 }
 
 base::Result<std::unique_ptr<transport::Network>> open_module(
@@ -60,53 +87,99 @@ base::Result<std::unique_ptr<transport::Network>> open_module(
 
 }  // namespace
 
+/// What a process says of itself in the launcher's dictionary.
+struct NetworkDoor::Entry {
+    std::string host;
+    std::string version;
+    std::string watched_at;  ///< of platform::HostLinks; "-": nowhere
+    std::string address;     ///< of transport::Network
+
+    std::string word() const { return host + "/" + version + "/" + watched_at + "/" + address; }
+    /// Nothing: it is no such word.
+    static std::optional<Entry> of(std::string_view word)
+    {
+        Entry entry;
+        for (std::string* field : {&entry.host, &entry.version, &entry.watched_at}) {
+            const std::size_t end = word.find('/');
+            if (end == std::string_view::npos) {
+                return std::nullopt;
+            }
+            *field = word.substr(0, end);
+            word.remove_prefix(end + 1);
+        }
+        entry.address = word;
+        return entry;
+    }
+};
+
 base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
                                                              const config::Knobs& knobs,
+                                                             const boot::Placement& placement,
                                                              std::uint32_t own_rank,
                                                              std::uint32_t rank_count)
 {
-    std::unique_ptr<NetworkDoor> door(new NetworkDoor(boot, own_rank));
+    std::unique_ptr<NetworkDoor> door(new NetworkDoor(boot, placement, own_rank, rank_count));
     auto network = open_module({.own_rank = own_rank,
                                 .rank_count = rank_count,
                                 .window_bytes = knobs.network_window,
                                 .provider = knobs.ofi_provider,
+                                .are_hosts_watched = knobs.network_timeout_s != 0,
                                 .interface = knobs.ofi_interface});
     if (!network) {
         return base::Failure{network.sentence()};
     }
     door->network_ = std::move(network.value());
-    const std::string where =
-        platform::host_name() + "/" + version_word() + "/" + door->network_->address();
-    if (auto put = boot.put(key_of(boot.process_index()), where); !put) {
+    const auto watched_at = door->open_links(knobs.network_timeout_s);
+    if (!watched_at) {
+        return base::Failure{watched_at.sentence()};
+    }
+    const Entry own{platform::host_name(), version_word(), watched_at.value(),
+                    door->network_->address()};
+    if (auto put = boot.put(key_of(boot.process_index()), own.word()); !put) {
         return base::Failure{put.sentence()};
     }
     if (own_rank == 0) {
-        if (auto put = boot.put(job_key, std::to_string(platform::random_token())); !put) {
+        if (auto put = boot.put(secret_key, word_of(platform::make_secret())); !put) {
             return base::Failure{put.sentence()};
         }
     }
     return door;
 }
 
+/// Where other hosts can watch this process.
+base::Result<std::string> NetworkDoor::open_links(std::uint64_t timeout_s)
+{
+    const std::string& address = network_->socket_address();
+    if (timeout_s == 0 || address.empty()) {
+        return std::string("-");
+    }
+    links_ = std::make_unique<platform::HostLinks>(std::chrono::seconds(timeout_s));
+    is_watched_.resize(placement_.node_firsts.size());
+    auto where = links_->listen(address);
+    if (!where) {
+        return base::Failure{"the network (" + network_->description() + ") cannot be watched: " +
+                             where.sentence() + "; HEADWAY_NETWORK_TIMEOUT_S=0 does without"};
+    }
+    return where;
+}
+
 base::Outcome NetworkDoor::join()
 {
-    const auto found = boot_.get(job_key);
+    const auto found = boot_.get(secret_key);
     if (!found) {
         return base::Failure{found.sentence()};
     }
-    const std::string& text = found.value();
-    std::uint64_t job = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), job);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
+    const std::optional<base::Secret> secret = secret_of(found.value());
+    if (!secret) {
         return base::Failure{
-            "the launcher handed over a number of the job that makes no sense; is "
+            "the launcher handed over a secret of the job that makes no sense; is "
             "every rank of the job the same program with the same Headway?"};
     }
-    network_->join_job(job);
+    network_->join_job(*secret);
     return base::Done{};
 }
 
-base::Outcome NetworkDoor::look_up(std::uint32_t rank)
+base::Result<NetworkDoor::Entry> NetworkDoor::find_entry(std::uint32_t rank)
 {
     if (!order_) {
         auto order = boot::order_by_place(boot_);
@@ -119,23 +192,76 @@ base::Outcome NetworkDoor::look_up(std::uint32_t rank)
     if (!found) {
         return base::Failure{found.sentence()};
     }
-    const std::string_view where(found.value());
-    const std::size_t first = where.find('/');
-    const std::size_t second = where.find('/', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) {
+    auto entry = Entry::of(found.value());
+    if (!entry) {
         return base::Failure{"the launcher does not know where rank " + std::to_string(rank) +
                              " is; is every rank of the job a program with the same Headway?"};
     }
-    const std::string_view host = where.substr(0, first);
-    const std::string_view version = where.substr(first + 1, second - first - 1);
-    if (version != version_word()) {
-        return base::Failure{"rank " + std::to_string(rank) + " on host '" + std::string(host) +
-                             "' runs " + std::string(version) + " and this one " + version_word() +
-                             "; install the same Headway on all hosts"};
-    }
-    return network_->introduce(rank, where.substr(second + 1), host);
+    return std::move(*entry);
 }
 
+base::Outcome NetworkDoor::look_up(std::uint32_t rank)
+{
+    const auto found = find_entry(rank);
+    if (!found) {
+        return base::Failure{found.sentence()};
+    }
+    const Entry& entry = found.value();
+    if (entry.version != version_word()) {
+        return base::Failure{"rank " + std::to_string(rank) + " on host '" + entry.host +
+                             "' runs " + entry.version + " and this one " + version_word() +
+                             "; install the same Headway on all hosts"};
+    }
+    if (auto watched = watch_host_of(rank); !watched) {
+        return watched;
+    }
+    return network_->introduce(rank, entry.address, entry.host);
+}
+
+/// Once for each host. Its processes are watched by those of other hosts in turn, so that each has
+/// about as many who watch it as there are hosts.
+base::Outcome NetworkDoor::watch_host_of(std::uint32_t rank)
+{
+    const auto node = static_cast<std::size_t>(placement_.node_of(static_cast<int>(rank)));
+    if (links_ == nullptr || is_watched_[node]) {
+        return base::Done{};
+    }
+    const std::vector<int>& firsts = placement_.node_firsts;
+    const int first = firsts[node];
+    const int end = node + 1 < firsts.size() ? firsts[node + 1] : static_cast<int>(rank_count_);
+    const int watched = first + (placement_.place - placement_.node_first) % (end - first);
+    const auto found = find_entry(static_cast<std::uint32_t>(watched));
+    if (!found) {
+        return base::Failure{found.sentence()};
+    }
+    const Entry& entry = found.value();
+    is_watched_[node] = true;
+    if (entry.watched_at == "-") {
+        return base::Done{};
+    }
+    const std::string ranks =
+        end - first == 1 ? "rank " + std::to_string(first)
+                         : "ranks " + std::to_string(first) + " to " + std::to_string(end - 1);
+    return links_->connect({.where = entry.watched_at,
+                            .process = "rank " + std::to_string(watched),
+                            .host = "host '" + entry.host + "' (" + ranks + ")"});
+}
+
+void NetworkDoor::open_for(engine::Node& node)
+{
+    node.network = network_.get();
+    node.host_links = links_.get();
+    node.introduce = [this](std::uint32_t rank) { introduce(rank); };
+    node.watch().set_descriptor(network_->descriptor());
+}
+
+void NetworkDoor::stop_watching(engine::Node& node)
+{
+    node.watch().stop();
+    node.host_links = nullptr;
+}
+
+/// Looks up where a rank is. Ends the job where it cannot be reached. Thread rule: as Network.
 void NetworkDoor::introduce(std::uint32_t rank)
 {
     if (const auto known = look_up(rank); !known) {

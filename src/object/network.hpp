@@ -12,8 +12,14 @@
 
 #include "base/result.hpp"
 #include "boot/boot.hpp"
+#include "boot/placement.hpp"
 #include "config/knobs.hpp"
+#include "platform/host_links.hpp"
 #include "transport/network.hpp"
+
+namespace headway::engine {
+class Node;
+}
 
 namespace headway::object {
 
@@ -24,6 +30,7 @@ class NetworkDoor {
     /// reached, before a fence. Failure: the sentence with the cure.
     static base::Result<std::unique_ptr<NetworkDoor>> open(boot::Boot& boot,
                                                            const config::Knobs& knobs,
+                                                           const boot::Placement& placement,
                                                            std::uint32_t own_rank,
                                                            std::uint32_t rank_count);
     /// After the fence: from now on frames can be sent and received.
@@ -31,18 +38,34 @@ class NetworkDoor {
 
     transport::Network& network() noexcept { return *network_; }
 
-    /// Looks up where `rank` is. Ends the job where it cannot be reached. Thread rule: as Network.
-    void introduce(std::uint32_t rank);
+    /// Gives the node what it needs of this door. Before its ranks communicate.
+    void open_for(engine::Node& node);
+    /// Before the job ends in good order: other processes may end before this one does.
+    static void stop_watching(engine::Node& node);
 
   private:
-    NetworkDoor(boot::Boot& boot, std::uint32_t own_rank) : boot_(boot), own_rank_(own_rank) {}
+    struct Entry;
 
+    NetworkDoor(boot::Boot& boot, const boot::Placement& placement, std::uint32_t own_rank,
+                std::uint32_t rank_count)
+        : boot_(boot), placement_(placement), own_rank_(own_rank), rank_count_(rank_count)
+    {
+    }
+
+    base::Result<std::string> open_links(std::uint64_t timeout_s);
+    base::Result<Entry> find_entry(std::uint32_t rank);
+    void introduce(std::uint32_t rank);
     base::Outcome look_up(std::uint32_t rank);
+    base::Outcome watch_host_of(std::uint32_t rank);
 
     boot::Boot& boot_;
+    const boot::Placement& placement_;
     std::uint32_t own_rank_;
+    std::uint32_t rank_count_;
     std::optional<std::vector<int>> order_;  ///< of boot::order_by_place(), once it was needed
     std::unique_ptr<transport::Network> network_;
+    std::unique_ptr<platform::HostLinks> links_;
+    std::vector<bool> is_watched_;  ///< by number of the node
 };
 
 }  // namespace headway::object

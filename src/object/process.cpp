@@ -136,8 +136,9 @@ base::Outcome Process::check_node()
 
 base::Outcome Process::open_network()
 {
-    auto door = NetworkDoor::open(*boot_, knobs_, static_cast<std::uint32_t>(first_rank()),
-                                  static_cast<std::uint32_t>(rank_count()));
+    auto door =
+        NetworkDoor::open(*boot_, knobs_, placement_, static_cast<std::uint32_t>(first_rank()),
+                          static_cast<std::uint32_t>(rank_count()));
     if (!door) {
         return base::Failure{door.sentence()};
     }
@@ -188,6 +189,7 @@ base::Outcome Process::leave_job()
 {
     node_->agent().stop();
     if (network_ != nullptr) {
+        NetworkDoor::stop_watching(*node_);
         // A connection that its receiver closes may lose what was sent before.
         if (auto fenced = boot_->fence(); !fenced) {
             return fenced;
@@ -442,9 +444,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
         std::move(heap), *directory,
         static_cast<std::uint32_t>(placement_.place - placement_.node_first), knobs_);
     if (network_ != nullptr) {
-        node_->network = &network_->network();
-        node_->introduce = [door = network_.get()](std::uint32_t rank) { door->introduce(rank); };
-        node_->watch().set_descriptor(network_->network().descriptor());
+        network_->open_for(*node_);
     }
     if (directory->is_observed) {
         const std::uint64_t records =

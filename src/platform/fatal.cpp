@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 
 #include "platform/process.hpp"
 
@@ -21,14 +22,16 @@ void set_job_ender(JobEnder ender) noexcept
     job_ender.store(ender, std::memory_order_relaxed);
 }
 
-void fatal(std::int64_t rank, std::string_view sentence)
+void fatal(std::int64_t rank, std::string_view sentence, Pauses pauses)
 {
     std::string line = "headway: ";
     if (rank >= 0) {
         line += "rank " + std::to_string(rank) + ": ";
     }
     line.append(sentence).append("\n");
+    std::this_thread::sleep_for(pauses.before);
     write_error(line);
+    std::this_thread::sleep_for(pauses.after);
     if (const JobEnder ender = job_ender.load(std::memory_order_relaxed); ender != nullptr) {
         ender(1, sentence);
     }

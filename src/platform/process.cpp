@@ -177,6 +177,17 @@ std::uint64_t random_token() noexcept
     return token;
 }
 
+base::Secret make_secret() noexcept
+{
+    base::Secret secret;
+    while (::getrandom(&secret, sizeof secret, 0) != sizeof secret) {
+        if (errno != EINTR) {  // no such call: what a token is then
+            return {random_token(), random_token()};
+        }
+    }
+    return secret;
+}
+
 void write_error(std::string_view line) noexcept
 {
     // Nothing can be done about a closed standard error.

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/secret.hpp"
+
 namespace headway::platform {
 
 /// Facts about this process and its surroundings. Thread rule: any thread.
@@ -45,6 +47,8 @@ int last_cache_number();
 
 /// 64 bits that no other process has, as far as chance allows.
 std::uint64_t random_token() noexcept;
+/// What nobody can guess. May wait for the system to have enough of that, just after its start.
+base::Secret make_secret() noexcept;
 
 /// Writes `line` to standard error in one piece, so that lines of several ranks do not mix.
 void write_error(std::string_view line) noexcept;

@@ -54,8 +54,18 @@ bool TimerSleep::listen(int descriptor) noexcept
            (errno == ENOENT && ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0);
 }
 
+bool TimerSleep::set_alarm(int descriptor) noexcept
+{
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    event.data.fd = descriptor;
+    alarm_ = descriptor;
+    return ::epoll_ctl(set_, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
 void TimerSleep::sleep_simulated() noexcept
 {
+    has_alarm_ = false;
     while (monotonic_ns() < moment_ns_) {
         // Relaxed: one thread runs at a time.
         const std::uint32_t seen = times_set_.load(std::memory_order_relaxed);
@@ -70,7 +80,7 @@ bool TimerSleep::sleep() noexcept
         sleep_simulated();
         return false;
     }
-    constexpr int events_max = 2;
+    constexpr int events_max = 3;
     epoll_event events[events_max] = {};
     int count = 0;
     do {
@@ -79,8 +89,12 @@ bool TimerSleep::sleep() noexcept
     std::uint64_t times = 0;
     // Fails where somebody has set the timer again meanwhile: an early end does no harm.
     (void)!::read(timer_, &times, sizeof times);
-    return std::any_of(events, events + std::max(count, 0),
-                       [&](const epoll_event& event) { return event.data.fd != timer_; });
+    const auto has = [&](auto&& is_meant) {
+        return std::any_of(events, events + std::max(count, 0),
+                           [&](const epoll_event& event) { return is_meant(event.data.fd); });
+    };
+    has_alarm_ = alarm_ >= 0 && has([&](int descriptor) { return descriptor == alarm_; });
+    return has([&](int descriptor) { return descriptor != timer_ && descriptor != alarm_; });
 }
 
 }  // namespace headway::platform

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/secret.hpp"
 #include "base/status.hpp"
 #include "transport/frame.hpp"
 
@@ -24,7 +25,10 @@ struct NetworkOptions {
     std::uint32_t rank_count = 0;
     /// Most bytes of frames to one rank that it has not taken yet.
     std::uint64_t window_bytes = std::uint64_t{1} << 20;
-    std::string provider;   ///< name of a libfabric provider; empty: the best there is
+    std::string provider;  ///< name of a libfabric provider; empty: the best there is
+    /// Others find out what has become of hosts, so a frame that was lost on its way in is nobody's
+    /// end: anybody may have begun to send it.
+    bool are_hosts_watched = false;
     std::string interface;  ///< name of a network interface; empty: the first that leaves the node
 };
 
@@ -45,11 +49,13 @@ class Network {
 
     /// Where this process can be reached, as others give it to introduce(): printable, no blanks.
     virtual const std::string& address() const noexcept = 0;
+    /// The same as the system's sockets name it; empty where the network has other addresses.
+    virtual const std::string& socket_address() const noexcept = 0;
     /// What it runs over, for reports: provider and interface.
     virtual const std::string& description() const noexcept = 0;
 
-    /// Before the first frame. Frames of other jobs carry another number and are dropped.
-    virtual void join_job(std::uint64_t job) noexcept = 0;
+    /// Before the first frame. Frames of those who do not know `secret` are dropped.
+    virtual void join_job(const base::Secret& secret) noexcept = 0;
     /// From now on frames may be posted to `rank`, which runs on `host`. Failure: the address makes
     /// no sense to the provider.
     virtual base::Outcome introduce(std::uint32_t rank, std::string_view address,

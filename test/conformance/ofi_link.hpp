@@ -33,13 +33,14 @@ class OfiEndpoint {
             options.window_bytes = 256 * 1024;
             options.provider = provider;
             options.interface = "lo";
+            options.are_hosts_watched = true;
             auto opened = ofi::OfiNetwork::open(options);
             if (!opened) {
                 why_not_ = opened.sentence();
                 return;
             }
             networks_[rank] = std::move(opened.value());
-            networks_[rank]->join_job(4711);
+            networks_[rank]->join_job(secret);
         }
         for (const std::uint32_t rank : {0U, 1U}) {
             const auto known =
@@ -49,6 +50,8 @@ class OfiEndpoint {
             }
         }
     }
+    static constexpr base::Secret secret = {.first = 4711, .second = 11};
+
     const std::string& why_not() const noexcept { return why_not_; }
     ofi::OfiNetwork& network(std::uint32_t rank) { return *networks_[rank]; }
 

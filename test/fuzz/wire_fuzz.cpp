@@ -22,12 +22,13 @@ void demand(bool holds)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     using namespace headway::transport;
-    constexpr std::uint64_t job = 0x0123'4567'89AB'CDEF;
-    constexpr std::uint32_t ranks = 5;
+    constexpr ofi::Judge by = {
+        .secret = {.first = 0x0123'4567'89AB'CDEF, .second = 7}, .own_rank = 2, .rank_count = 5};
     ofi::WireHeader header;
-    const ofi::Verdict verdict = ofi::judge(data, size, job, ranks, &header);
+    const ofi::Verdict verdict = ofi::judge(data, size, by, &header);
     if (verdict == ofi::Verdict::good) {
-        demand(header.job == job && header.sender < ranks && header.kind < FrameKind::count);
+        demand(header.sender < by.rank_count && header.sender != by.own_rank &&
+               header.kind < FrameKind::count);
         demand(header.payload_bytes + sizeof header == size);
     }
     // The same bytes from a member, so that what lies behind the first tests is reached.
@@ -35,9 +36,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::memcpy(&header, data, sizeof header);
         header.magic = ofi::wire_magic;
         header.version = ofi::wire_version;
-        header.job = job;
+        header.receiver = by.own_rank;
+        header.proof = ofi::proof_of(header, by.secret);
         ofi::WireHeader again;
-        const ofi::Verdict as_member = ofi::judge(&header, sizeof header, job, ranks, &again);
+        const ofi::Verdict as_member = ofi::judge(&header, sizeof header, by, &again);
         demand(as_member == ofi::Verdict::good || as_member == ofi::Verdict::malformed);
         demand(as_member != ofi::Verdict::good || again.payload_bytes == 0);
     }

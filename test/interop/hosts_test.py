@@ -219,12 +219,6 @@ class OwnMpiexec(HostsTest):
 
 
 class Faults(HostsTest):
-    def left_on(self, place: int) -> list[int]:
-        """Living processes of a host."""
-        listing = subprocess.run(["ip", "netns", "pids", self.hosts.space(place)],
-                                 capture_output=True, text=True, check=True, timeout=30)
-        return [int(word) for word in listing.stdout.split()]
-
     def test_a_host_whose_ranks_are_killed_ends_the_job(self) -> None:
         job = subprocess.Popen(
             self.hosts.hydra(self.hydra, 4, 2, self.between, "forever"),
@@ -237,7 +231,7 @@ class Faults(HostsTest):
                     break
             else:
                 self.fail(f"the job ended by itself: {job.wait(WATCHDOG_S)}")
-            ranks = [pid for pid in self.left_on(2)
+            ranks = [pid for pid in self.hosts.processes(2)
                      if os.path.basename(os.path.realpath(f"/proc/{pid}/exe")) == "between"]
             self.assertEqual(len(ranks), 2)
             for pid in ranks:
@@ -249,14 +243,14 @@ class Faults(HostsTest):
             job.kill()
             job.communicate()
         deadline = time.monotonic() + WATCHDOG_S
-        while self.left_on(1) + self.left_on(2) and time.monotonic() < deadline:
+        while self.hosts.processes(1) + self.hosts.processes(2) and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertEqual(self.left_on(1) + self.left_on(2), [])
+        self.assertEqual(self.hosts.processes(1) + self.hosts.processes(2), [])
 
 
 class Refusals(HostsTest):
-    def refusal(self, **settings: str) -> str:
-        done = self.start(2, 1, self.between, "1000", **settings)
+    def refusal(self, *words: str, **settings: str) -> str:
+        done = self.start(2, 1, *(words or (self.between, "1000")), **settings)
         self.assertNotEqual(done.returncode, 0)
         found = re.search(r"^headway: rank \d+: .*$", done.stdout + done.stderr, re.MULTILINE)
         self.assertIsNotNone(found, done.stdout + done.stderr)
@@ -269,6 +263,44 @@ class Refusals(HostsTest):
     def test_an_interface_that_is_not_there(self) -> None:
         self.assertRegex(self.refusal(ofi_interface="eth7"),
                          "HEADWAY_OFI_INTERFACE=eth7; there are: ")
+
+    def test_hosts_without_a_way_to_each_other(self) -> None:
+        self.hosts.part(True)
+        try:
+            self.assertRegex(self.refusal(network_timeout_s="20"), self.unreached)
+        finally:
+            self.hosts.part(False)
+
+    def test_hosts_without_a_route(self) -> None:
+        route = ("ip", "-n", self.hosts.space(1), "route")
+        kind = ("unreachable", f"{self.hosts.addresses[1]}/32")
+        subprocess.run([*route, "add", *kind], check=True, timeout=30)
+        try:
+            self.assertRegex(self.refusal(), self.unreached)
+        finally:
+            subprocess.run([*route, "del", *kind], check=True, timeout=30)
+
+    unreached = (r"host '\w+' \(rank [01]\) cannot be reached at [0-9.]+,\d+ \(.*\); is it alive, "
+                 "is there a route to it, and does a firewall let processes of the job through")
+
+    def patched(self, before: bytes, after: bytes) -> str:
+        """A shell command that runs a program, on the second host with a library that says
+        something else in its version."""
+        other = Path(tempfile.mkdtemp(dir=self.folder))
+        for name in ("libmpi_abi.so.1", "libheadway_ofi.so"):
+            code = (stage() / "lib" / name).read_bytes()
+            self.assertTrue(before in code or name != "libmpi_abi.so.1", "nothing to change")
+            (other / name).write_bytes(code.replace(before, after))
+        return (f"case $(hostname) in {self.hosts.space(2)}) "
+                f"export LD_PRELOAD={other}/libmpi_abi.so.1;; esac; exec {self.between} 1000")
+
+    def test_another_version_on_another_host(self) -> None:
+        command = self.patched(b"0.1.0", b"0.1.9")
+        # What is compared ends in the kind of machine.
+        self.assertRegex(self.refusal("sh", "-c", command),
+                         r"rank [01] on host '\w+' runs Headway_0\.1\.[09],\S*_for_\S+ "
+                         r"and this one Headway_0\.1\.[09],\S*_for_\S+; "
+                         "install the same Headway on all hosts")
 
     def test_what_is_for_one_node_only(self) -> None:
         self.assertRegex(self.refusal(check="collectives"),

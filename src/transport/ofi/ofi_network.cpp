@@ -48,8 +48,9 @@ std::string bytes_of(std::string_view hex)
 
 OfiNetwork::OfiNetwork(Fabric fabric, const NetworkOptions& options)
     : fabric_(std::move(fabric)),
-      own_rank_(options.own_rank),
+      judge_{.secret = {}, .own_rank = options.own_rank, .rank_count = options.rank_count},
       window_bytes_(options.window_bytes),
+      are_hosts_watched_(options.are_hosts_watched),
       peers_(options.rank_count)
 {
 }
@@ -90,11 +91,20 @@ base::Outcome OfiNetwork::prepare()
         return base::Failure{name.sentence()};
     }
     address_ = std::string(fabric_.info->fabric_attr->prov_name) + ":" + hex_of(name.value());
+    if (fabric_.info->addr_format == FI_SOCKADDR || fabric_.info->addr_format == FI_SOCKADDR_IN ||
+        fabric_.info->addr_format == FI_SOCKADDR_IN6) {
+        socket_address_ = name.value();
+    }
     descriptor_ = fabric_.descriptor();
     if (auto opened = slots_.open(fabric_, bytes); !opened) {
         return opened;
     }
     return blocks_.open(fabric_, bytes);
+}
+
+void OfiNetwork::join_job(const base::Secret& secret) noexcept
+{
+    judge_.secret = secret;
 }
 
 OfiNetwork::Peer& OfiNetwork::peer_of(std::uint32_t rank)
@@ -171,12 +181,13 @@ base::Status OfiNetwork::transmit(Peer& peer, FrameKind kind, const FrameHeader&
     wire.version = wire_version;
     wire.kind = kind;
     wire.flags = is_full_ ? wire_is_full : std::uint8_t{0};
-    wire.job = job_;
     wire.taken = peer.taken;
-    wire.sender = own_rank_;
+    wire.sender = judge_.own_rank;
+    wire.receiver = peer.rank;
     wire.number = peer.frames_sent;
     wire.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
     wire.message = header;
+    wire.proof = proof_of(wire, judge_.secret);
     std::memcpy(slot->bytes, &wire, sizeof wire);
     if (payload_bytes != 0) {  // an empty payload may have no address
         std::memcpy(slot->bytes + sizeof wire, payload, payload_bytes);
@@ -276,8 +287,7 @@ void OfiNetwork::read_error() noexcept
         text += ", " + std::string(own_text);
     }
     if (target == nullptr || target->kind == Target::Kind::receive) {
-        fail("a message from another host was lost over " + description_ + " (" + text +
-             "); are all hosts alive, and their network up?");
+        lose_arrival(static_cast<ReceiveBlock*>(target), error.flags, text);
         return;
     }
     if (target->kind == Target::Kind::read) {
@@ -292,6 +302,24 @@ void OfiNetwork::read_error() noexcept
     slots_.release(slot);
 }
 
+/// What began to come and did not end, or is longer than any frame. Strangers can do that. If it
+/// was a member's, its next frame is not in order.
+void OfiNetwork::lose_arrival(ReceiveBlock* block, std::uint64_t flags,
+                              const std::string& why) noexcept
+{
+    if (!are_hosts_watched_) {
+        fail("a message from another host was lost over " + description_ + " (" + why +
+             "); are all hosts alive, and their network up?");
+        return;
+    }
+    // This layer lets go of a block at every error, though its flags do not say so.
+    const bool is_layered =
+        std::string_view(fabric_.info->fabric_attr->prov_name).ends_with(";ofi_rxm");
+    if (is_layered || (fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0) {
+        give_back(block);
+    }
+}
+
 void OfiNetwork::give_back(ReceiveBlock* block) noexcept
 {
     if (block == nullptr) {
@@ -302,19 +330,27 @@ void OfiNetwork::give_back(ReceiveBlock* block) noexcept
     }
 }
 
-/// What a frame says about its sender. False: it breaks the rules.
-bool OfiNetwork::accept(const WireHeader& header) noexcept
+OfiNetwork::Order OfiNetwork::place(const WireHeader& header) const noexcept
+{
+    const Peer* const peer = peers_[header.sender].get();
+    const std::uint32_t expected = peer != nullptr ? peer->frames_received : 0;
+    const auto ahead = static_cast<std::int32_t>(header.number - expected);
+    if (ahead < 0) {
+        return Order::past;
+    }
+    const std::uint64_t acknowledged = peer != nullptr ? peer->acknowledged : 0;
+    const std::uint64_t sent = peer != nullptr ? peer->sent : 0;
+    const bool is_possible = header.taken >= acknowledged && header.taken <= sent;
+    return ahead == 0 && is_possible ? Order::next : Order::broken;
+}
+
+/// What the next frame of a sender says about it.
+void OfiNetwork::accept(const WireHeader& header) noexcept
 {
     Peer& peer = peer_of(header.sender);
-    const bool is_next = header.number == peer.frames_received;
-    const bool is_possible = header.taken >= peer.acknowledged && header.taken <= peer.sent;
-    if (!is_next || !is_possible || header.sender == own_rank_) {
-        return false;
-    }
     ++peer.frames_received;
     peer.acknowledged = header.taken;
     peer.takes_eager = (header.flags & wire_is_full) == 0;
-    return true;
 }
 
 /// True: it is a frame for the engine, and the current one.
@@ -326,29 +362,26 @@ bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry
         (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0 ? &block
                                                                                         : nullptr;
     WireHeader header;
-    Verdict verdict =
-        judge(bytes, entry.len, job_, static_cast<std::uint32_t>(peers_.size()), &header);
-    if (verdict == Verdict::good && !accept(header)) {
-        verdict = Verdict::malformed;
+    const Verdict verdict = judge(bytes, entry.len, judge_, &header);
+    // Somebody who has seen a frame can send it again, but not another one.
+    const Order order = verdict == Verdict::good ? place(header) : Order::past;
+    if (order == Order::next) {
+        accept(header);
+        if (header.kind != FrameKind::none) {
+            current_ = {.frame = {.kind = header.kind,
+                                  .header = header.message,
+                                  .payload = bytes + sizeof header,
+                                  .payload_bytes = header.payload_bytes},
+                        .peer = peers_[header.sender].get(),
+                        .spent_block = spent};
+            return true;
+        }
     }
-    if (verdict == Verdict::good && header.kind != FrameKind::none) {
-        current_ = {.frame = {.kind = header.kind,
-                              .header = header.message,
-                              .payload = bytes + sizeof header,
-                              .payload_bytes = header.payload_bytes},
-                    .peer = peers_[header.sender].get(),
-                    .spent_block = spent};
-        return true;
-    }
-    if (verdict == Verdict::version || verdict == Verdict::byte_order) {
-        fail(
-            "another host of the job runs another Headway, or a machine with another byte order; "
-            "install the same one everywhere");
-    } else if (verdict == Verdict::malformed) {
+    if (verdict == Verdict::malformed || order == Order::broken) {
         fail("a message of " +
              (header.sender < peers_.size() ? describe(header.sender)
                                             : std::string("an unknown rank")) +
-             " came over " + description_ + " broken, twice or not in order");
+             " came over " + description_ + " broken or not in order");
     }
     give_back(spent);
     return false;

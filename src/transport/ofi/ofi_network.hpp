@@ -25,8 +25,9 @@ class OfiNetwork final : public Network {
     static base::Result<std::unique_ptr<OfiNetwork>> open(const NetworkOptions& options);
 
     const std::string& address() const noexcept override { return address_; }
+    const std::string& socket_address() const noexcept override { return socket_address_; }
     const std::string& description() const noexcept override { return description_; }
-    void join_job(std::uint64_t job) noexcept override { job_ = job; }
+    void join_job(const base::Secret& secret) noexcept override;
     base::Outcome introduce(std::uint32_t rank, std::string_view address,
                             std::string_view host) override;
     bool knows(std::uint32_t rank) const noexcept override
@@ -98,21 +99,25 @@ class OfiNetwork final : public Network {
     void pay() noexcept;
     bool read_completions() noexcept;
     void read_error() noexcept;
+    void lose_arrival(ReceiveBlock* block, std::uint64_t flags, const std::string& why) noexcept;
     bool take_completion(const fi_cq_data_entry& entry) noexcept;
     bool take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry) noexcept;
-    bool accept(const WireHeader& header) noexcept;
+    enum class Order : std::uint8_t { next, past, broken };
+    Order place(const WireHeader& header) const noexcept;
+    void accept(const WireHeader& header) noexcept;
     void give_back(ReceiveBlock* block) noexcept;
     void fail(std::string sentence) noexcept;
     std::string describe(std::uint32_t rank) const;
 
     Fabric fabric_;
-    const std::uint32_t own_rank_;
+    Judge judge_;
     const std::uint64_t window_bytes_;
+    const bool are_hosts_watched_;
     std::size_t payload_bytes_max_ = 0;
     std::string address_;
+    std::string socket_address_;
     std::string description_;
     std::string failure_;
-    std::uint64_t job_ = 0;
     int descriptor_ = -1;
     bool is_full_ = false;
 
@@ -126,7 +131,8 @@ class OfiNetwork final : public Network {
     std::vector<std::unique_ptr<ReadSlot>> reads_;  ///< made when first needed
     std::vector<ReadSlot*> reads_free_;
     std::vector<std::uint64_t> reads_ended_;
-    std::uint64_t next_key_ = first_free_key;
+    std::uint64_t next_key() noexcept;
+    std::uint64_t keys_used_ = 0;
 
     std::array<fi_cq_data_entry, batch> events_{};
     std::size_t next_event_ = 0;

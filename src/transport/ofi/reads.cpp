@@ -23,10 +23,19 @@ Region* kept(base::Result<Region> opened) noexcept
 
 }  // namespace
 
+/// Of memory for others, where the provider does not choose: one that a stranger does not guess.
+std::uint64_t OfiNetwork::next_key() noexcept
+{
+    const std::uint64_t number = first_free_key + keys_used_++;
+    return fabric_.info->domain_attr->mr_key_size < sizeof number
+               ? number
+               : base::keyed_number(judge_.secret, &number, sizeof number);
+}
+
 void* OfiNetwork::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
     Region* const region =
-        kept(Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key_++));
+        kept(Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key()));
     if (region != nullptr) {
         exposure->address =
             fabric_.has_mode(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(address) : 0;
@@ -46,7 +55,7 @@ bool OfiNetwork::prepare_target(void* address, std::size_t bytes, void** target)
     if (!fabric_.has_mode(FI_MR_LOCAL)) {
         return true;
     }
-    *target = kept(Region::open_always(fabric_, address, bytes, FI_READ, next_key_++));
+    *target = kept(Region::open_always(fabric_, address, bytes, FI_READ, next_key()));
     return *target != nullptr;
 }
 

@@ -5,27 +5,25 @@
 
 namespace headway::transport::ofi {
 
-Verdict judge(const void* received, std::size_t bytes, std::uint64_t job, std::uint32_t rank_count,
-              WireHeader* header) noexcept
+std::uint64_t proof_of(WireHeader header, const base::Secret& secret) noexcept
+{
+    header.proof = 0;
+    return base::keyed_number(secret, &header, sizeof header);
+}
+
+Verdict judge(const void* received, std::size_t bytes, const Judge& by, WireHeader* header) noexcept
 {
     if (bytes < sizeof *header) {
         return Verdict::foreign;
     }
     std::memcpy(header, received, sizeof *header);
-    if (header->magic == __builtin_bswap32(wire_magic)) {
-        return Verdict::byte_order;
-    }
-    if (header->magic != wire_magic) {
-        return Verdict::foreign;
-    }
-    if (header->version != wire_version) {
-        return Verdict::version;
-    }
-    if (header->job != job) {
+    if (header->magic != wire_magic || header->version != wire_version ||
+        header->receiver != by.own_rank || header->proof != proof_of(*header, by.secret)) {
         return Verdict::foreign;
     }
     const bool is_whole = header->payload_bytes == bytes - sizeof *header;
-    const bool has_sense = header->sender < rank_count && header->kind < FrameKind::count &&
+    const bool has_sense = header->sender < by.rank_count && header->sender != by.own_rank &&
+                           header->kind < FrameKind::count &&
                            (header->kind != FrameKind::none || header->payload_bytes == 0);
     return is_whole && has_sense ? Verdict::good : Verdict::malformed;
 }

@@ -3,12 +3,15 @@
 // directions and out of order, and transfers while all ranks compute. Prints one line a rank.
 //   between [largest]   messages of up to so many bytes
 //   between forever     a ring that only a fault ends
+//   between until FILE  rings and exchanges until there is such a file
 #include <dlfcn.h>
 #include <headway/interface.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size;
 
@@ -94,6 +97,27 @@ static void exchange(size_t bytes, int round)
     free(requests);
 }
 
+static void report_under_way(void)
+{
+    if (rank == 0) {
+        puts("between: under way");
+        fflush(stdout);
+    }
+}
+
+static void go_on_until(const char* file)
+{
+    int is_there = 0;
+    for (int lap = 0; !is_there; ++lap) {
+        ring();
+        exchange(20000, 2 * (lap % 10));
+        if (lap == 0)
+            report_under_way();
+        is_there = access(file, F_OK) == 0;
+        MPI_Bcast(&is_there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
 static double compute(double x)
 {
     for (int i = 0; i < 1000; ++i)
@@ -127,17 +151,19 @@ static void overlap(void)
 
 int main(int argc, char** argv)
 {
+    // By which mpiexec.hydra tells the others, if it is to let them be, that one has ended.
+    signal(SIGUSR1, SIG_IGN);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int lap = 0; argc > 1 && strcmp(argv[1], "forever") == 0; ++lap) {
         ring();
-        if (lap == 0 && rank == 0) {
-            puts("between: under way");
-            fflush(stdout);
-        }
+        if (lap == 0)
+            report_under_way();
     }
-    const size_t largest = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000000;
+    if (argc > 2 && strcmp(argv[1], "until") == 0)
+        go_on_until(argv[2]);
+    const size_t largest = argc == 2 ? strtoul(argv[1], NULL, 10) : argc > 2 ? 1000 : 4000000;
     const size_t lengths[] = {0, 1, 40, 41, 4096, 16320, 16321, 16384, 100000, largest};
     ring();
     collectives();

@@ -34,8 +34,9 @@ class MuteNetwork final : public transport::Network {
     int accepted() const noexcept { return accepted_; }
 
     const std::string& address() const noexcept override { return nothing_; }
+    const std::string& socket_address() const noexcept override { return nothing_; }
     const std::string& description() const noexcept override { return nothing_; }
-    void join_job(std::uint64_t) noexcept override {}
+    void join_job(const base::Secret&) noexcept override {}
     base::Outcome introduce(std::uint32_t, std::string_view, std::string_view) override
     {
         return base::Done{};

@@ -56,6 +56,28 @@ TEST(TimerSleep, HearsOfADescriptorOnceForEachTimeItListens)
     EXPECT_TRUE(sleep.sleep());
 }
 
+TEST(TimerSleep, AnAlarmIsHeardAgainWithEachNews)
+{
+    const Signal alarm;
+    const Signal other;
+    TimerSleep sleep;
+    ASSERT_TRUE(sleep.open());
+    ASSERT_TRUE(sleep.set_alarm(alarm.descriptor()));
+    alarm.raise();
+    EXPECT_FALSE(sleep.sleep()) << "an alarm is no call";
+    EXPECT_TRUE(sleep.has_alarm());
+    sleep.set(Deadline::at_ns(0));
+    EXPECT_FALSE(sleep.sleep());
+    EXPECT_FALSE(sleep.has_alarm()) << "nobody has read it, but nothing is new";
+    alarm.raise();
+    EXPECT_FALSE(sleep.sleep());
+    EXPECT_TRUE(sleep.has_alarm());
+    ASSERT_TRUE(sleep.listen(other.descriptor()));
+    other.raise();
+    EXPECT_TRUE(sleep.sleep());
+    EXPECT_FALSE(sleep.has_alarm());
+}
+
 TEST(TimerSleep, HearsNothingOfWhatIsNoDescriptor)
 {
     TimerSleep sleep;
