@@ -138,14 +138,13 @@ class Driver {
 
     /// Posts a whole message at once. False, and nothing happened, where it is too long, its
     /// receiver takes no eager messages now, or its frame finds no room.
-    bool try_post_eager(std::uint32_t peer, transport::FrameHeader header,
-                        const void* address, std::uint64_t size_bytes);
+    bool try_post_eager(std::uint32_t peer, transport::FrameHeader header, const void* address,
+                        std::uint64_t size_bytes);
 
     /// Likewise, a message as long as a frame may be, whatever the limit. Requires, above the
     /// limit: a plain job, and a thread of the rank.
-    bool try_post_whole(std::uint32_t peer, transport::FrameHeader header,
-                        const void* address, std::uint64_t size_bytes,
-                        Urgency urgency = Urgency::by_kind);
+    bool try_post_whole(std::uint32_t peer, transport::FrameHeader header, const void* address,
+                        std::uint64_t size_bytes, Urgency urgency = Urgency::by_kind);
 
     /// The lane by which frames of a rank of this node come in; null: there is none yet, or frames
     /// of that rank may come by another way or later.
@@ -262,9 +261,8 @@ class Driver {
                           transport::FrameHeader header, const void* payload,
                           std::size_t payload_bytes);
     /// A frame of kind eager whose payload is memory of the rank.
-    base::Status post_bytes(std::uint32_t peer, transport::FrameHeader header,
-                            const void* address, std::uint64_t size_bytes,
-                            Urgency urgency = Urgency::by_kind);
+    base::Status post_bytes(std::uint32_t peer, transport::FrameHeader header, const void* address,
+                            std::uint64_t size_bytes, Urgency urgency = Urgency::by_kind);
     base::Status post_far_bytes(std::uint32_t peer, transport::FrameHeader header,
                                 const void* address, std::uint64_t size_bytes);
     base::Status post_observed(std::uint32_t peer, transport::FrameKind kind,
@@ -282,8 +280,8 @@ class Driver {
                               transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);
     PeerSlot& distant_slot(std::uint32_t peer);
-    bool try_post_distant(std::uint32_t peer, transport::FrameHeader header,
-                          const void* address, std::uint64_t size_bytes);
+    bool try_post_distant(std::uint32_t peer, transport::FrameHeader header, const void* address,
+                          std::uint64_t size_bytes);
     base::Status post_distant(std::uint32_t peer, transport::FrameKind kind,
                               transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);

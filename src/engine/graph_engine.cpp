@@ -29,8 +29,8 @@ transport::FrameHeader message_name(const GraphInstance& run, const GraphNode& n
             .sequence = run.sequence};
 }
 
-/// The node is over, and what waited for it alone is ready. Returns the reduction that was done with
-/// it and so is over, too, or the graph's node count.
+/// The node is over, and what waited for it alone is ready. Returns the reduction that was done
+/// with it and so is over, too, or the graph's node count.
 std::uint32_t complete_one(GraphInstance* run, std::uint32_t index)
 {
     const GraphTemplate& stored = *run->stored;

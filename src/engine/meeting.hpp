@@ -6,8 +6,9 @@
 //
 // Members are counted in groups of neighbours: the last of a group leads it. It counts the group,
 // and wakes the others of its group when the last lead of all has woken it. User-level ranks make
-// one group a core, as neighbours run on one core, so that few words travel between cores. Processes
-// run where the system puts them, and a lead has to run once more to let its group go: one group.
+// one group a core, as neighbours run on one core, so that few words travel between cores.
+// Processes run where the system puts them, and a lead has to run once more to let its group go:
+// one group.
 //
 // What a graph says that its ranks may meet for (Graph::meet) has the same result either way, to
 // the bit.

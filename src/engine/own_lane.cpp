@@ -19,8 +19,8 @@ void wake_parked(Node& node, RankState& rank)
 
 }  // namespace
 
-bool post_beside(Node& node, RankState& rank, transport::FrameHeader header,
-                 const void* payload, std::size_t payload_bytes)
+bool post_beside(Node& node, RankState& rank, transport::FrameHeader header, const void* payload,
+                 std::size_t payload_bytes)
 {
     OwnLane& own = rank.own_lane;
     if (!rank.takes_eager() || !own.gate.enter_beside()) {
@@ -46,9 +46,8 @@ bool Driver::has_own_lane()
     return own.lane != nullptr;
 }
 
-base::Status Driver::post_among_threads(transport::FrameKind kind,
-                                        transport::FrameHeader header, const void* payload,
-                                        std::size_t payload_bytes)
+base::Status Driver::post_among_threads(transport::FrameKind kind, transport::FrameHeader header,
+                                        const void* payload, std::size_t payload_bytes)
 {
     base::Status status = base::Status::done;
     if (has_own_lane()) {

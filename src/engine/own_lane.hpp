@@ -29,8 +29,8 @@ struct alignas(platform::cache_line_bytes) OwnLane {
     std::atomic<std::uint64_t> posted{0};
 
     /// Requires: inside the gate, or the gate is not open yet and the caller is the executor.
-    base::Status post(transport::FrameKind kind, transport::FrameHeader header,
-                      const void* payload, std::size_t payload_bytes) noexcept
+    base::Status post(transport::FrameKind kind, transport::FrameHeader header, const void* payload,
+                      std::size_t payload_bytes) noexcept
     {
         const base::Status status = lane->post(kind, header, payload, payload_bytes);
         if (status == base::Status::done) {

@@ -164,8 +164,7 @@ int stage_some(Driver& driver)
 /// Whether who works for the rank now can take a kept piece out.
 bool can_deliver(Driver& driver, const StagedPiece& piece)
 {
-    return driver.is_local() ||
-           (!piece.job->has_target_of_its_own() && !piece.job->is_staged_only);
+    return driver.is_local() || (!piece.job->has_target_of_its_own() && !piece.job->is_staged_only);
 }
 
 }  // namespace

@@ -148,9 +148,8 @@ void Communicator::count_to_meeting()
     std::uintptr_t made = 0;
     if (scope.rank == 0) {
         const engine::Node& node = owner_.process().node();
-        made = reinterpret_cast<std::uintptr_t>(
-            engine::create_meeting(owner_.driver().allocator(), scope.size,
-                                   node.shares_workers ? node.cpus().size() : 1));
+        made = reinterpret_cast<std::uintptr_t>(engine::create_meeting(
+            owner_.driver().allocator(), scope.size, node.shares_workers ? node.cpus().size() : 1));
     }
     // The node heap lies at one address in all processes.
     if (!bcast_bytes(owner_, *this, &made, sizeof made, 0)) {

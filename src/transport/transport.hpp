@@ -23,8 +23,8 @@ namespace headway::transport {
 ///   poll      the oldest unreleased frame of some peer, or false.
 ///   release   gives back the frame of the last successful poll, exactly once.
 template <typename T>
-concept Transport = requires(T endpoint, FrameKind kind, FrameHeader header,
-                             const void* payload, std::size_t bytes, Frame& frame) {
+concept Transport = requires(T endpoint, FrameKind kind, FrameHeader header, const void* payload,
+                             std::size_t bytes, Frame& frame) {
     { endpoint.post(kind, header, payload, bytes) } -> std::same_as<base::Status>;
     { endpoint.poll(frame) } -> std::same_as<bool>;
     { endpoint.release() } -> std::same_as<void>;

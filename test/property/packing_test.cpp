@@ -81,9 +81,9 @@ void check_ranges(const TypedElements& shape, const Places& places, std::mt19937
 TEST(Packing, RunsOfAnySizeAtAnyDistance)
 {
     std::mt19937 dice(1);
-    for (const std::uint64_t bytes :
-         {1,  2,  3,  4,  5,  7,  8,  11, 12,  15,  16,  17,  24,   31,  32,
-          33, 40, 48, 63, 64, 65, 95, 96, 127, 128, 130, 200, 2048, 2100}) {
+    for (const unsigned bytes :
+         {1U,  2U,  3U,  4U,  5U,  7U,  8U,  11U, 12U,  15U,  16U,  17U,  24U,   31U,  32U,
+          33U, 40U, 48U, 63U, 64U, 65U, 95U, 96U, 127U, 128U, 130U, 200U, 2048U, 2100U}) {
         const auto run = bytes_in_a_row(bytes);
         const auto tight = static_cast<std::int64_t>(bytes);
         for (const std::int64_t distance : {tight + 1, 2 * tight, 127L, 128L, 136L, 511L, 512L,

@@ -29,8 +29,8 @@ inline constexpr std::size_t payload_bytes_max = shm::lane_frame_bytes_max - siz
 
 /// Posts a frame that may be seen from `due_ns` on. Requires: moments of one lane never go back.
 template <typename Outbound>
-base::Status post(Outbound& outbound, std::int64_t due_ns, FrameKind kind,
-                  FrameHeader header, const void* payload, std::size_t payload_bytes)
+base::Status post(Outbound& outbound, std::int64_t due_ns, FrameKind kind, FrameHeader header,
+                  const void* payload, std::size_t payload_bytes)
 {
     std::byte stamped[sizeof(Stamp) + payload_bytes_max];
     const Stamp stamp{due_ns};
@@ -81,8 +81,7 @@ struct Endpoint {
 
     static constexpr std::size_t frame_bytes_max() noexcept { return payload_bytes_max; }
 
-    base::Status post(FrameKind kind, FrameHeader header, const void* payload,
-                      std::size_t bytes)
+    base::Status post(FrameKind kind, FrameHeader header, const void* payload, std::size_t bytes)
     {
         const std::int64_t due_ns = schedule.due_ns(now_ns(), 0, 1, order);
         const base::Status status = delay::post(*outbound, due_ns, kind, header, payload, bytes);

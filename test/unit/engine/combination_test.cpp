@@ -156,18 +156,17 @@ TEST(Combine, PiecesMakeTheWhole)
                 own[i] = static_cast<std::int32_t>(random());
             }
             const std::vector<std::int32_t> operand = own;
-            std::vector<std::int32_t> target = has_operand ? std::vector<std::int32_t>(elements)
-                                                           : own;
+            std::vector<std::int32_t> target =
+                has_operand ? std::vector<std::int32_t>(elements) : own;
             const Combination combination{
-                .operand = has_operand ? reinterpret_cast<const std::byte*>(operand.data())
-                                       : nullptr,
+                .operand =
+                    has_operand ? reinterpret_cast<const std::byte*>(operand.data()) : nullptr,
                 .op = data::ReduceOperator::max,
                 .kind = data::ElementKind::int32,
                 .element_bytes = sizeof(std::int32_t)};
             const std::uint64_t bytes = elements * sizeof(std::int32_t);
             for (std::uint64_t from = 0; from < bytes;) {
-                const std::uint64_t piece =
-                    std::min(bytes - from, aligned_piece(random() % 20000));
+                const std::uint64_t piece = std::min(bytes - from, aligned_piece(random() % 20000));
                 combine(combination, from, piece,
                         reinterpret_cast<const std::byte*>(incoming.data()) + from,
                         reinterpret_cast<std::byte*>(target.data()) + from);
