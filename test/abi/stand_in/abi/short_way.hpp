@@ -28,10 +28,4 @@ bool Irecv(const Arguments&...) noexcept
     return false;
 }
 
-template <typename... Arguments>
-bool Waitall(const Arguments&...) noexcept
-{
-    return false;
-}
-
 }  // namespace headway::abi::short_way
