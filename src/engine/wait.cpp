@@ -179,6 +179,20 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
     (void)slot.end_sleep();
 }
 
+/// What a thread has begun while another one of its rank is parked, a copy from that one's message
+/// say, nobody else knows of: the thread sees to it until it is over, or there is nothing that it
+/// can do. What can be done later only, the parked one takes into account when it lies down again.
+void sweep_beside_parker(Driver& driver, Condition condition)
+{
+    RankLock& lock = driver.lock();
+    while (!condition() && work_once(driver, CopyShare::any) != 0) {
+        lock.wake_sleepers();
+    }
+    if (has_to_stage(driver) || driver.look_again_ns() != 0 || !driver.listen()) {
+        driver.rank().ownership.notify_parked();
+    }
+}
+
 /// How often a thread beside the leader looks whether its ops are complete before it sleeps.
 constexpr std::uint64_t looks_beside = 50;
 
@@ -187,6 +201,9 @@ constexpr std::uint64_t looks_beside = 50;
 void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, bool is_for_all)
 {
     RankLock& lock = driver.lock();
+    if (lock.has_parker()) {
+        sweep_beside_parker(driver, condition);
+    }
     lock.add_sleeper(&slot, is_for_all);
     if (!condition()) {
         const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
