@@ -110,6 +110,9 @@ void account(Worker& worker, CopyJob* job, const transport::Place& target,
     } else if (source.process != target.process) {
         counters.bytes_copied_across.fetch_add(bytes, std::memory_order_relaxed);
     }
+    if (job->combination.is_there()) {
+        counters.bytes_combined.fetch_add(bytes, std::memory_order_relaxed);
+    }
     count_bytes(worker, job, bytes,
                 outcome == transport::CopyOutcome::done ? OpError::none : OpError::bad_address);
 }

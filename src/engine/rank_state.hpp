@@ -41,6 +41,8 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_copied_across{0};
     /// Received by two copies, through the heap. Written by the executor.
     std::atomic<std::uint64_t> bytes_piped{0};
+    /// Combined as they came, instead of stored (engine/combination). Written by whoever does it.
+    std::atomic<std::uint64_t> bytes_combined{0};
     std::atomic<std::uint64_t> parks{0};
     std::atomic<std::uint64_t> unexpected_bytes{0};  ///< held for eager messages without a receive
     std::atomic<std::uint64_t> unexpected_bytes_max{0};

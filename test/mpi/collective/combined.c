@@ -3,6 +3,7 @@
 // piece divides, in place and not; ranks that come late, and ranks that go away to compute while
 // the others wait, or all of them (MPI-5.0 sections 6.9 and 6.12).
 #include <complex.h>
+#include <stdbool.h>
 
 #include "../check.h"
 
@@ -123,6 +124,40 @@ static void one(struct check* t, const struct element* e, enum form form, int co
     check_sums(t, e, in, first, length);
 }
 
+// With CHECK_COMBINES=1: where the ranks have a core each, parts are combined as they come, and the
+// performance variable says so.
+struct counter {
+    bool is_open;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+};
+
+static struct counter open_counter(struct check* t)
+{
+    struct counter counter = {.is_open = check_is_set("CHECK_COMBINES") &&
+                                         sysconf(_SC_NPROCESSORS_ONLN) >= t->size};
+    if (!counter.is_open)
+        return counter;
+    int provided = 0, index = -1, count = 0;
+    CHECK_CALL(t, MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    CHECK_CALL(t, MPI_T_pvar_get_index("bytes_combined", MPI_T_PVAR_CLASS_AGGREGATE, &index));
+    CHECK_CALL(t, MPI_T_pvar_session_create(&counter.session));
+    CHECK_CALL(t, MPI_T_pvar_handle_alloc(counter.session, index, NULL, &counter.handle, &count));
+    CHECK_CALL(t, MPI_T_pvar_start(counter.session, counter.handle));
+    return counter;
+}
+
+static void close_counter(struct check* t, struct counter* counter)
+{
+    if (!counter->is_open)
+        return;
+    uint64_t bytes = 0;
+    CHECK_CALL(t, MPI_T_pvar_read(counter->session, counter->handle, &bytes));
+    CHECK(t, bytes > 0);
+    CHECK_CALL(t, MPI_T_pvar_session_free(&counter->session));
+    CHECK_CALL(t, MPI_T_finalize());
+}
+
 static int test_main(void)
 {
     struct check t = check_start("combined");
@@ -135,6 +170,7 @@ static int test_main(void)
     };
     char* out = check_memory(count_max * sizeof(long double));
     char* in = check_memory(count_max * sizeof(long double));
+    struct counter combined = open_counter(&t);
     for (size_t e = 0; e < sizeof elements / sizeof *elements; ++e) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
             for (int form = 0; form < forms; ++form)
@@ -143,5 +179,6 @@ static int test_main(void)
     }
     free(out);
     free(in);
+    close_counter(&t, &combined);
     return check_finish(&t);
 }
