@@ -7,27 +7,6 @@
 
 namespace headway::engine {
 
-namespace {
-
-bool is_same(const Extent& one, const Extent& other) noexcept
-{
-    return one.space == other.space && one.first_block == other.first_block &&
-           one.block_count == other.block_count;
-}
-
-/// The node that follows this one alone, if that is a reduction; else the graph's node count.
-std::uint32_t reduction_after(const GraphTemplate& stored, std::uint32_t node) noexcept
-{
-    const std::uint32_t first = stored.first_successor[node];
-    if (stored.first_successor[node + 1] != first + 1) {
-        return stored.node_count;
-    }
-    const std::uint32_t after = stored.successors[first];
-    return stored.nodes[after].kind == NodeKind::reduce ? after : stored.node_count;
-}
-
-}  // namespace
-
 Combination take_combination(const Op& receive, std::byte** address) noexcept
 {
     GraphInstance* const run = receive.graph;
@@ -36,12 +15,11 @@ Combination take_combination(const Op& receive, std::byte** address) noexcept
         return {};
     }
     const GraphTemplate& stored = *run->stored;
-    const std::uint32_t index = reduction_after(stored, receive.node);
+    const std::uint32_t index = stored.combined_with[receive.node];
     // What it combines with has to be there already.
     if (index == stored.node_count || run->waiting()[index] != 1) {
         return {};
     }
-    const GraphNode& arrival = stored.nodes[receive.node];
     const GraphNode& node = stored.nodes[index];
     const std::uint64_t element_bytes = run->layout(node.target).element_bytes;
     if (element_bytes == 0 || piece_alignment % element_bytes != 0 ||
@@ -52,12 +30,10 @@ Combination take_combination(const Op& receive, std::byte** address) noexcept
     Combination combination{.op = run->reduction.op,
                             .kind = run->reduction.kind,
                             .element_bytes = static_cast<std::uint8_t>(element_bytes)};
-    if (is_same(node.target, arrival.target)) {
+    if (node.target == stored.nodes[receive.node].target) {
         combination.operand = run->address(node.source);
-    } else if (is_same(node.source, arrival.target)) {
-        *address = run->address(node.target);
     } else {
-        return {};
+        *address = run->address(node.target);
     }
     run->waiting()[index] = GraphInstance::combined_on_arrival;
     return combination;

@@ -34,6 +34,8 @@ struct Extent {
     Space space = Space::send;
     std::uint32_t first_block = 0;
     std::uint32_t block_count = 1;
+
+    bool operator==(const Extent&) const = default;
 };
 
 enum class NodeKind : std::uint8_t {

@@ -29,6 +29,9 @@ struct GraphTemplate {
     std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
     std::uint32_t* successors = nullptr;
     std::uint32_t* dependencies = nullptr;  ///< edges into each node
+    /// Of a receive, the reduction that follows it alone and may be done as its bytes come, since
+    /// nobody else reads them (engine/combination); of other nodes node_count.
+    std::uint32_t* combined_with = nullptr;
 };
 
 /// What a reduce node computes.

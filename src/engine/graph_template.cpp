@@ -1,20 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "engine/graph_engine.hpp"
 
 namespace headway::engine {
 
+namespace {
+
+/// How often each block of scratch is read, if only to be combined with.
+class ScratchReads {
+  public:
+    explicit ScratchReads(const GraphTemplate& stored) : counts_(stored.scratch_blocks)
+    {
+        for (std::uint32_t index = 0; index < stored.node_count; ++index) {
+            const GraphNode& node = stored.nodes[index];
+            if (node.kind != NodeKind::receive) {
+                add(node.source);
+            }
+            if (node.kind == NodeKind::reduce) {
+                add(node.target);
+            }
+        }
+    }
+
+    bool is_read_once(const Extent& extent) const
+    {
+        const auto blocks = blocks_of(extent);
+        return extent.space == Space::scratch &&
+               std::ranges::all_of(blocks, [](std::uint32_t reads) { return reads == 1; });
+    }
+
+  private:
+    void add(const Extent& extent)
+    {
+        if (extent.space == Space::scratch) {
+            for (std::uint32_t& reads : blocks_of(extent)) {
+                ++reads;
+            }
+        }
+    }
+    std::span<std::uint32_t> blocks_of(const Extent& extent)
+    {
+        return std::span(counts_).subspan(extent.first_block, extent.block_count);
+    }
+    std::span<const std::uint32_t> blocks_of(const Extent& extent) const
+    {
+        return std::span(counts_).subspan(extent.first_block, extent.block_count);
+    }
+
+    std::vector<std::uint32_t> counts_;
+};
+
+/// Whether the reduction, which alone follows the receive, may take what arrives as it comes: in
+/// the place where it would land, or out of scratch that nobody else looks at.
+bool may_combine(const GraphNode& arrival, const GraphNode& after, const ScratchReads& reads)
+{
+    return after.kind == NodeKind::reduce &&
+           (after.target == arrival.target ||
+            (after.source == arrival.target && reads.is_read_once(arrival.target)));
+}
+
+void find_combined(GraphTemplate& stored)
+{
+    const ScratchReads reads(stored);
+    for (std::uint32_t index = 0; index < stored.node_count; ++index) {
+        const std::uint32_t first = stored.first_successor[index];
+        const bool is_followed_by_one = stored.first_successor[index + 1] == first + 1;
+        const bool combines =
+            is_followed_by_one && stored.nodes[index].kind == NodeKind::receive &&
+            may_combine(stored.nodes[index], stored.nodes[stored.successors[first]], reads);
+        stored.combined_with[index] = combines ? stored.successors[first] : stored.node_count;
+    }
+}
+
+}  // namespace
+
 GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
 {
     const std::size_t nodes = graph.nodes().size();
     const std::size_t edges = graph.edges().size();
     const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
-    const std::size_t words = (nodes + 1) + edges + nodes;
+    const std::size_t words = (nodes + 1) + edges + 2 * nodes;
     void* place =
         allocator.allocate(sizeof(GraphTemplate) + node_bytes + words * sizeof(std::uint32_t));
     if (place == nullptr) {
@@ -32,6 +104,7 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     stored->first_successor = reinterpret_cast<std::uint32_t*>(after + node_bytes);
     stored->successors = stored->first_successor + nodes + 1;
     stored->dependencies = stored->successors + edges;
+    stored->combined_with = stored->dependencies + nodes;
     std::memset(stored->first_successor, 0, words * sizeof(std::uint32_t));
     for (std::size_t i = 0; i < nodes; ++i) {
         new (&stored->nodes[i]) GraphNode(graph.nodes()[i]);
@@ -48,6 +121,7 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     for (const Graph::Edge& edge : graph.edges()) {
         stored->successors[next[edge.before]++] = edge.after;
     }
+    find_combined(*stored);
     return stored;
 }
 

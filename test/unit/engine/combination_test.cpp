@@ -24,6 +24,15 @@ class CombinationTest : public testing::Test {
     CombinationTest() : node_(1) {}
     ~CombinationTest() override { destroy_template(node_.driver(0).allocator(), stored_); }
 
+    /// A receive that a reduction follows.
+    static Graph received_and_reduced(Extent arrival, Extent source, Extent target)
+    {
+        Graph graph;
+        const auto received = graph.receive(1, 0, arrival);
+        graph.order(received, graph.reduce(source, target));
+        return graph;
+    }
+
     void prepare(Graph graph, std::uint64_t element_bytes = sizeof(double))
     {
         graph.scratch_blocks = 1;
@@ -68,10 +77,7 @@ class CombinationTest : public testing::Test {
 
 TEST_F(CombinationTest, WhatArrivesInTheResultMeetsTheInput)
 {
-    Graph graph;
-    const auto received = graph.receive(1, 0, result);
-    graph.order(received, graph.reduce(input, result));
-    prepare(std::move(graph));
+    prepare(received_and_reduced(result, input, result));
     const Combination combination = take();
     ASSERT_TRUE(combination.is_there());
     EXPECT_EQ(combination.operand, bytes_of(send_));
@@ -81,10 +87,7 @@ TEST_F(CombinationTest, WhatArrivesInTheResultMeetsTheInput)
 
 TEST_F(CombinationTest, WhatWouldLandInScratchMeetsTheResultInItsPlace)
 {
-    Graph graph;
-    const auto received = graph.receive(1, 0, landing);
-    graph.order(received, graph.reduce(landing, result));
-    prepare(std::move(graph));
+    prepare(received_and_reduced(landing, landing, result));
     const Combination combination = take();
     ASSERT_TRUE(combination.is_there());
     EXPECT_EQ(combination.operand, nullptr);
@@ -108,20 +111,29 @@ TEST_F(CombinationTest, AReductionThatWaitsForMoreStaysANode)
 
 TEST_F(CombinationTest, OthersThatReadWhatArrivesKeepIt)
 {
-    Graph graph;
-    const auto received = graph.receive(1, 0, landing);
-    graph.order(received, graph.reduce(landing, result));
-    graph.order(received, graph.send(2, 0, landing));
+    Graph graph = received_and_reduced(landing, landing, result);
+    graph.order(0, graph.send(2, 0, landing));
     prepare(std::move(graph));
+    EXPECT_FALSE(take().is_there());
+}
+
+TEST_F(CombinationTest, WhatIsReadLaterOnIsStored)
+{
+    Graph graph = received_and_reduced(landing, landing, result);
+    graph.order(1, graph.copy(landing, result));
+    prepare(std::move(graph));
+    EXPECT_FALSE(take().is_there());
+}
+
+TEST_F(CombinationTest, TheCallersMemoryGetsWhatArrivesThere)
+{
+    prepare(received_and_reduced(result, result, landing));
     EXPECT_FALSE(take().is_there());
 }
 
 TEST_F(CombinationTest, UserCodeAndOddElementsStayNodes)
 {
-    Graph graph;
-    const auto received = graph.receive(1, 0, result);
-    graph.order(received, graph.reduce(input, result));
-    prepare(std::move(graph), 12);
+    prepare(received_and_reduced(result, input, result), 12);
     EXPECT_FALSE(take().is_there()) << "an element would be cut by the end of a piece";
     for (BlockLayout& layout : run_.layouts) {
         layout.element_bytes = sizeof(double);
