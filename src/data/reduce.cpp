@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "platform/cpu.hpp"
+
 namespace headway::data {
 
 namespace {
@@ -212,19 +214,9 @@ template <typename Operator, typename T>
 {
     combine_all<Operator, T>(lower, upper, result, count);
 }
-
-bool has_wide_kernels() noexcept
-{
-    return __builtin_cpu_supports("avx2") != 0;
-}
 #else
 template <typename Operator, typename T>
 constexpr ReduceKernel wide_kernel = &kernel<Operator, T>;
-
-bool has_wide_kernels() noexcept
-{
-    return false;
-}
 #endif
 
 struct Kernels {
@@ -360,7 +352,7 @@ constexpr std::array<Row, operator_count> kernels = {
 
 ReduceKernel reduce_kernel(ReduceOperator op, ElementKind kind, KernelWidth width) noexcept
 {
-    static const bool is_wide = has_wide_kernels();
+    static const bool is_wide = platform::has_wide_registers();
     const Kernels& found = kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
     return is_wide && width == KernelWidth::widest ? found.wide : found.plain;
 }

@@ -24,6 +24,17 @@ inline void cpu_relax() noexcept
 #endif
 }
 
+/// Whether code for registers of 32 bytes (AVX2) runs here. Functions for them have that target in
+/// their declaration; the others need no such processor.
+inline bool has_wide_registers() noexcept
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") != 0;
+#else
+    return false;
+#endif
+}
+
 /// Gives the core to another runnable thread, if there is one.
 inline void yield_core() noexcept
 {

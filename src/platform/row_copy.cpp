@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "platform/cpu.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -76,7 +78,7 @@ __attribute__((target("avx2"))) void copy_by_32(Rows to, Rows from, std::size_t 
 void copy_rows(Rows to, Rows from, std::size_t bytes, std::uint64_t count) noexcept
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) {
+    if (has_wide_registers()) {
         copy_by_32(to, from, bytes, count);
         return;
     }
