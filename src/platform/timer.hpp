@@ -9,9 +9,8 @@
 namespace headway::platform {
 
 /// A timer of the system as a descriptor, and the sleep that ends when it has run out; other
-/// descriptors can be slept for beside it,
-/// one of them always (the alarm). Owns what it holds. In a simulated team it runs out at
-/// a moment of virtual time.
+/// descriptors can be slept for beside it, one of them always (the alarm). Owns what it holds. In a
+/// simulated team it runs out at a moment of virtual time.
 class TimerSleep {
   public:
     TimerSleep() noexcept = default;

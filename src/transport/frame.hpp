@@ -31,6 +31,9 @@ enum class FrameKind : std::uint8_t {
 /// Point-to-point: (context, source, tag); `sequence` counts the messages of (sender, receiver) in
 /// an observed job and is 0 in others. Collective steps: `sequence` is the number of the
 /// collective on its communicator and `tag` the slot in its graph.
+///
+/// By value on its way out: a header that has an address is stored word by word and loaded as a
+/// whole, which waits until the stores before it have left the core (docs/design/011).
 struct FrameHeader {
     std::uint32_t context = 0;
     std::int32_t source = 0;  ///< rank in the communicator
