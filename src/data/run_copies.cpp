@@ -3,6 +3,7 @@
 // of memory and not of instructions; what was measured stands in docs/design/005.
 #include "data/run_copies.hpp"
 
+#include <cstring>
 #include <type_traits>
 
 #include "platform/row_copy.hpp"
@@ -140,7 +141,7 @@ template <bool is_pack, std::size_t half>
 void copy_by_ends(const RunLoop& loop, Stream<is_pack> stream)
 {
     move_each<is_pack>(loop, stream, [bytes = loop.bytes](std::byte* to, const std::byte* from) {
-        copy_ends<half>(to, from, bytes);
+        platform::copy_both_ends<half>(to, from, bytes);
     });
 }
 

@@ -4,39 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "platform/short_copy.hpp"
 
 namespace headway::data {
-
-/// Two moves that may overlap cover any size up to twice theirs.
-template <std::size_t bytes>
-void copy_ends(std::byte* to, const std::byte* from, std::size_t size)
-{
-    std::byte first[bytes];
-    std::byte last[bytes];
-    std::memcpy(first, from, bytes);
-    std::memcpy(last, from + size - bytes, bytes);
-    std::memcpy(to, first, bytes);
-    std::memcpy(to + size - bytes, last, bytes);
-}
 
 /// Runs of irregular types are short: a call of the C library takes longer than the copy.
 inline void copy_run(std::byte* to, const std::byte* from, std::size_t size)
 {
-    if (size > 64) {
-        std::memcpy(to, from, size);
-    } else if (size > 32) {
-        copy_ends<32>(to, from, size);
-    } else if (size > 16) {
-        copy_ends<16>(to, from, size);
-    } else if (size >= 8) {
-        copy_ends<8>(to, from, size);
-    } else if (size >= 4) {
-        copy_ends<4>(to, from, size);
+    if (size > 32 && size <= 64) {
+        platform::copy_both_ends<32>(to, from, size);
     } else {
-        for (std::size_t i = 0; i < size; ++i) {
-            to[i] = from[i];
-        }
+        platform::copy_short(to, from, size);
     }
 }
 
