@@ -38,24 +38,6 @@ constexpr int polls_without_op = 200;
                     "the heap is there");
 }
 
-void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
-                   const std::byte* payload, std::uint64_t size_bytes)
-{
-    const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
-    if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
-        receive->error = OpError::bad_address;
-    }
-    receive->header.sequence = header.sequence;  // by which a trace names the message
-    receive->status_source = header.source;
-    receive->status_tag = header.tag;
-    receive->status_bytes = taken;
-    if (size_bytes > taken) {
-        receive->error = OpError::truncated;
-        receive->order = size_bytes;
-    }
-    driver.complete(receive);
-}
-
 /// Looks at the one lane that a message comes by for each look at all of them.
 constexpr int looks_at_a_lane = 4;
 
@@ -332,6 +314,24 @@ void make_offer(Driver& driver, Op* op)
 }
 
 }  // namespace
+
+void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
+                   const std::byte* payload, std::uint64_t size_bytes)
+{
+    const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
+    if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
+        receive->error = OpError::bad_address;
+    }
+    receive->header.sequence = header.sequence;  // by which a trace names the message
+    receive->status_source = header.source;
+    receive->status_tag = header.tag;
+    receive->status_bytes = taken;
+    if (size_bytes > taken) {
+        receive->error = OpError::truncated;
+        receive->order = size_bytes;
+    }
+    driver.complete(receive);
+}
 
 void register_protocols(engine::Node& node)
 {

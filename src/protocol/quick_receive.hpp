@@ -39,27 +39,40 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
     return true;
 }
 
-/// Takes the oldest frame of `way`, a lane or the loopback, if it brings the message and no receive
-/// is posted that comes first. False: nothing happened. Requires: no message is kept that `receive`
-/// fits, and nothing is recorded.
+/// Delivers the bytes of an eager message to the receive that it matched.
+void deliver_eager(engine::Driver& driver, engine::Op* receive, transport::FrameHeader header,
+                   const std::byte* payload, std::uint64_t size_bytes);
+
+/// Takes frames of `way`, a lane or the loopback, up to the one that brings the message; what comes
+/// before it goes to the receives that were posted for it. So in a window of receives only those
+/// are posted that the sender has not caught up with. False: look for the message in the general
+/// way. Requires: no message is kept that `receive` fits, and nothing is recorded.
 template <typename Way>
 [[gnu::always_inline]] inline bool take_oldest(engine::Driver& driver,
                                                engine::QuickReceive& receive, MatchContext& context,
                                                Way& way)
 {
     transport::Frame frame;
-    if (!way.peek(frame) || frame.kind != transport::FrameKind::eager ||
-        frame.header.context != receive.wanted.context || !fits(receive.wanted, frame.header) ||
-        !context.has_none_posted(frame.header) || !driver.may_pass_over() ||
-        !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
-        return false;
+    while (way.peek(frame) && frame.kind == transport::FrameKind::eager &&
+           frame.header.context == receive.wanted.context && driver.may_pass_over()) {
+        engine::Op* const earlier = context.take_posted(frame.header);
+        if (earlier != nullptr) {
+            deliver_eager(driver, earlier, frame.header, frame.payload, frame.payload_bytes);
+        } else if (!fits(receive.wanted, frame.header) ||
+                   !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
+            return false;
+        }
+        driver.release_frame(way, frame);
+        if (earlier == nullptr) {
+            return true;
+        }
     }
-    driver.release_frame(way, frame);
-    return true;
+    return false;
 }
 
 /// Takes the message of a receive that names its sender, where it is there already and the next
-/// one. False: nothing happened; look for it in the general way. Requires: nothing is recorded.
+/// one, or only messages of earlier receives come before it. False: look for it in the general way.
+/// Requires: nothing is recorded.
 [[gnu::always_inline]] inline bool take_next(engine::Driver& driver, engine::QuickReceive& receive,
                                              std::uint32_t sender)
 {
