@@ -126,6 +126,12 @@ class Node {
     /// Ranks of this process share workers: one that waits lets others run before it looks again.
     bool shares_workers = false;
 
+    /// Whether ranks say where they run (Presence): processes and threads that share cores.
+    bool shows_presence() const noexcept
+    {
+        return is_oversubscribed && !shares_workers && is_plain;
+    }
+
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
     /// Null unless the job is observed.
     std::unique_ptr<observe::Tracer> tracer;

@@ -9,6 +9,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
+#include "engine/presence.hpp"
 #include "engine/rank_set.hpp"
 #include "engine/staging.hpp"
 #include "observe/ring.hpp"
@@ -98,6 +99,7 @@ struct RankState {
     // 1 while the rank waits for others to move its messages (passive_wait.hpp). Written by the
     // owner, read by the threads of dedicated cpus; relaxed, as they look again and again.
     std::atomic<std::uint32_t> is_passive{0};
+    Presence presence;  ///< of a rank that shares cores; read by who waits for its messages
     sync::MpscList invitations;  ///< copy jobs whose bytes this rank sends; taken by the executor
     alignas(64) transport::shm::Inbound inbound;
 

@@ -14,6 +14,7 @@
 #include "engine/wait_note.hpp"
 #include "platform/cpu.hpp"
 #include "platform/process_barrier.hpp"
+#include "platform/thread.hpp"
 
 namespace headway::engine {
 
@@ -32,12 +33,35 @@ constexpr unsigned sweeps_before_help = 6;
 constexpr unsigned turns_back_max = 32;
 constexpr std::int64_t long_turn_ns = 2'000;
 
+/// While it lives, the thread has given its core away, or is about to.
+class Absence {
+  public:
+    explicit Absence(Driver& driver)
+        : presence_(driver.node().shows_presence() ? &driver.rank().presence : nullptr)
+    {
+        if (presence_ != nullptr) {
+            presence_->go();
+        }
+    }
+    ~Absence()
+    {
+        if (presence_ != nullptr) {
+            presence_->come(platform::current_processor());
+        }
+    }
+    Absence(const Absence&) = delete;
+    Absence& operator=(const Absence&) = delete;
+
+  private:
+    Presence* presence_;
+};
+
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
 /// a core, else it gives its core away at once, a bounded number of times.
 class Patience {
   public:
     explicit Patience(Driver& driver)
-        : lock_(&driver.lock()),
+        : driver_(&driver),
           yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
           spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
@@ -54,8 +78,9 @@ class Patience {
         }
         if (yields_left_ > 0) {
             --yields_left_;
-            if (lock_->is_enabled()) {
-                lock_->stand_back(1);  // who runs now may be a thread of this rank
+            const Absence away(*driver_);
+            if (driver_->lock().is_enabled()) {
+                driver_->lock().stand_back(1);  // who runs now may be a thread of this rank
             } else {
                 platform::yield_core();
             }
@@ -78,7 +103,7 @@ class Patience {
         return may_spin_;
     }
 
-    RankLock* lock_;
+    Driver* driver_;
     std::uint64_t yields_left_;
     bool may_spin_;
     std::int64_t spin_ns_;
@@ -161,6 +186,7 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             driver.listen()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.look_again_ns();
+            const Absence away(driver);
             lock.unlock();
             if (due_ns != 0) {
                 word.park(platform::Deadline::at_ns(due_ns));

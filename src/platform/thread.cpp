@@ -26,6 +26,30 @@ void allow_cpus(const std::vector<unsigned>& cpus) noexcept
     ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+unsigned current_processor() noexcept
+{
+    const int processor = ::sched_getcpu();
+    return processor < 0 ? 0 : static_cast<unsigned>(processor);
+}
+
+bool change_processor() noexcept
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    const unsigned here = current_processor();
+    if (here >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return false;
+    }
+    cpu_set_t others = allowed;
+    CPU_CLR(here, &others);
+    const bool has_moved =
+        CPU_COUNT(&others) != 0 && ::sched_setaffinity(0, sizeof others, &others) == 0;
+    if (has_moved) {
+        (void)::sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+    return has_moved;
+}
+
 void give_way() noexcept
 {
     const sched_param none{};

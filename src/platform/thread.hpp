@@ -18,6 +18,13 @@ void name_thread(const char* name) noexcept;
 /// Lets the calling thread run on these cores and no others. A refusal leaves things as they are.
 void allow_cpus(const std::vector<unsigned>& cpus) noexcept;
 
+/// The processor that the calling thread runs on at this moment.
+unsigned current_processor() noexcept;
+
+/// Moves the calling thread to another processor of those it may run on, and lets it run on all of
+/// them again. False: there is none, or the system refuses.
+bool change_processor() noexcept;
+
 /// The calling thread takes a core that is idle at once, but from one that computes only when the
 /// system would change threads anyway (SCHED_BATCH). A refusal leaves things as they are.
 void give_way() noexcept;

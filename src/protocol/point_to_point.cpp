@@ -12,6 +12,7 @@
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/distant.hpp"
+#include "protocol/looking.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/quick_receive.hpp"
 #include "protocol/rank_part.hpp"
@@ -81,17 +82,6 @@ bool look_at(Driver& driver, engine::QuickReceive& receive, MatchContext& contex
     return false;
 }
 
-/// The lookout by which a receive is to poll, where one decides: ranks share cores, but not
-/// threads. Steps of collectives come from others in turn, and seldom while one looks.
-Lookout* lookout_of(Driver& driver, const engine::QuickReceive& receive)
-{
-    const engine::Node& node = driver.node();
-    const bool is_step = (receive.wanted.context & 1U) != 0;
-    return node.is_oversubscribed && !node.shares_workers && node.is_plain && !is_step
-               ? &part_of(driver.rank()).lookout
-               : nullptr;
-}
-
 /// Polls until the message is there, or is not one for a receive without an op, or there is other
 /// work, or it takes long.
 void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
@@ -103,12 +93,10 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
     RankPart& part = part_of(driver.rank());
     // Among few ranks of a worker the next one to run is the sender.
     const bool lets_others_run = node.shares_workers && node.knobs.yields != 0;
-    Lookout* const lookout = lookout_of(driver, receive);
-    int polls = node.is_oversubscribed ? 1 : polls_without_op;
+    const Looking looking(driver, receive, sender);
+    int polls = node.is_oversubscribed ? looking.polls() : polls_without_op;
     if (lets_others_run) {
         polls = 2;
-    } else if (lookout != nullptr) {
-        polls = lookout->polls();
     }
     int poll = 0;
     driver.expect(&receive);
@@ -130,10 +118,11 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         if (driver.lock().is_wanted()) {
             break;  // another thread of the rank: the wait of an op lets it in
         }
+        if (poll % looks_at_a_lane == 0 && !looking.may_come()) {
+            break;
+        }
     }
-    if (lookout != nullptr && poll != 0 && polls > 1) {
-        lookout->tell(receive.is_done || driver.expected() == nullptr);
-    }
+    looking.end(poll, receive.is_done || driver.expected() == nullptr);
     driver.expect(nullptr);
 }
 
