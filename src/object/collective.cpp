@@ -196,14 +196,46 @@ struct Prepared {
     std::vector<engine::BlockRange> scratch;  ///< named by the arguments
 };
 
+/// Whether the call's shape names its graph.
+bool has_shape(const CollectiveCall& call)
+{
+    return !call.is_between_groups && !call.is_listed && call.send_blocks.empty() &&
+           call.receive_blocks.empty() && !is_of_neighbors(call.collective);
+}
+
+CollectiveShape shape_of(const CollectiveCall& call)
+{
+    return {.collective = call.collective,
+            .in_place = call.in_place,
+            .is_commutative = call.is_commutative,
+            .root = call.root,
+            .bytes = call.count * call.element_bytes};
+}
+
+/// Finds the graph in the long way; `scratch` gets the blocks of its scratch that are listed.
+engine::GraphTemplate* choose_graph(Rank& rank, Communicator& communicator,
+                                    const CollectiveCall& call,
+                                    std::vector<engine::BlockRange>& scratch)
+{
+    const Chosen chosen = choose(rank, communicator, call);
+    scratch = scratch_blocks(chosen.algorithm, communicator.joint_scope().rank, call);
+    return find_or_build(rank, communicator, chosen, call);
+}
+
 /// `call` must outlive what is made of it.
 Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& call)
 {
-    const engine::Scope& scope = communicator.joint_scope();
-    const Chosen chosen = choose(rank, communicator, call);
     Prepared made;
-    made.stored = find_or_build(rank, communicator, chosen, call);
-    made.scratch = scratch_blocks(chosen.algorithm, scope.rank, call);
+    if (has_shape(call)) [[likely]] {
+        const CollectiveShape shape = shape_of(call);
+        made.stored = communicator.recent_graphs().find(shape);
+        if (made.stored == nullptr) [[unlikely]] {
+            made.stored = choose_graph(rank, communicator, call, made.scratch);
+            communicator.recent_graphs().remember(shape, made.stored);
+        }
+    } else {
+        made.stored = choose_graph(rank, communicator, call, made.scratch);
+    }
     made.arguments = {.send = call.send,
                       .receive = call.receive,
                       .count = call.count,

@@ -222,19 +222,13 @@ void Communicator::free_handle()
 
 engine::GraphTemplate* Communicator::find_graph(std::uint64_t key)
 {
-    if (key != recent_key_ || recent_graph_ == nullptr) {
-        const auto found = graphs_.find(key);
-        recent_key_ = key;
-        recent_graph_ = found != graphs_.end() ? found->second : nullptr;
-    }
-    return recent_graph_;
+    const auto found = graphs_.find(key);
+    return found != graphs_.end() ? found->second : nullptr;
 }
 
 void Communicator::remember_graph(std::uint64_t key, engine::GraphTemplate* stored)
 {
     graphs_.emplace(key, stored);
-    recent_key_ = key;
-    recent_graph_ = stored;
 }
 
 }  // namespace headway::object

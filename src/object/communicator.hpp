@@ -17,6 +17,7 @@
 #include "object/attribute.hpp"
 #include "object/error_handler.hpp"
 #include "object/info.hpp"
+#include "object/recent_graphs.hpp"
 #include "object/topology.hpp"
 #include "protocol/coll/topology.hpp"
 
@@ -169,6 +170,7 @@ class Communicator {
     /// The stored graph under `key`, or null; the communicator owns what is remembered.
     engine::GraphTemplate* find_graph(std::uint64_t key);
     void remember_graph(std::uint64_t key, engine::GraphTemplate* stored);
+    RecentGraphs& recent_graphs() noexcept { return recent_graphs_; }
 
   private:
     Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler);
@@ -201,9 +203,7 @@ class Communicator {
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;
-    // The last one that was asked for.
-    std::uint64_t recent_key_ = 0;
-    engine::GraphTemplate* recent_graph_ = nullptr;
+    RecentGraphs recent_graphs_;
 };
 
 }  // namespace headway::object
