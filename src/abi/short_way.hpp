@@ -90,38 +90,71 @@ struct Message {
     return is_taken;
 }
 
-/// False: nothing happened, as below.
+/// False: nothing happened, as below. `request` is null for a send that has none.
+[[gnu::always_inline]] inline bool send_alone(const Message& message, const void* buf, int tag,
+                                              MPI_Request* request)
+{
+    if (!send_in_call(message, buf, tag)) [[unlikely]] {
+        return false;
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    message.rank->door->leave_in_line();
+    return true;
+}
+
+/// Where the rank may have several threads: a message to itself is posted beside the one inside.
+/// Apart, so that others do not pay for it.
+[[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
+                                                 MPI_Request* request)
+{
+    engine::Driver& driver = message.rank->driver();
+    if (message.peer != driver.rank().rank || !is_tag(tag) ||
+        !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
+                             message.bytes)) {
+        return send_alone(message, buf, tag, request);
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    return true;
+}
+
+inline bool has_threads(const Message& message) noexcept
+{
+    return message.rank->door->lock().is_enabled();
+}
+
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || !send_in_call(message, buf, tag)) [[unlikely]] {
+    if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
-    message.rank->door->leave_in_line();
-    return true;
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, nullptr);
+    }
+    return send_alone(message, buf, tag, nullptr);
 }
 
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || request == nullptr || !send_in_call(message, buf, tag))
-        [[unlikely]] {
+    if (message.comm == nullptr || request == nullptr) [[unlikely]] {
         return false;
     }
-    *request = object::make_done_request(*message.rank);
-    message.rank->door->leave_in_line();
-    return true;
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, request);
+    }
+    return send_alone(message, buf, tag, request);
 }
 
-[[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
-                                        int source, int tag, MPI_Comm comm, MPI_Status* status)
+[[gnu::always_inline]] inline bool receive_alone(const Message& message, void* buf, int source,
+                                                 int tag, MPI_Status* status)
 {
-    const Message message = describe(buf, count, datatype, source, comm);
-    if (message.comm == nullptr) [[unlikely]] {
-        return false;
-    }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
                                  .address = static_cast<std::byte*>(buf),
                                  .size_bytes = message.bytes};
@@ -135,6 +168,29 @@ struct Message {
     }
     message.rank->door->leave_in_line();
     return true;
+}
+
+/// As send_among_threads(). What another thread of the rank is to send is seldom there already: to
+/// look for it once more costs that thread the lock.
+[[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
+                                                    MPI_Status* status)
+{
+    const bool is_from_thread = message.rank->door->lock().is_shared() &&
+                                message.peer == message.rank->driver().rank().rank;
+    return !is_from_thread && receive_alone(message, buf, source, tag, status);
+}
+
+[[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
+                                        int source, int tag, MPI_Comm comm, MPI_Status* status)
+{
+    const Message message = describe(buf, count, datatype, source, comm);
+    if (message.comm == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (has_threads(message)) [[unlikely]] {
+        return receive_among_threads(message, buf, source, tag, status);
+    }
+    return receive_alone(message, buf, source, tag, status);
 }
 
 /// A receive of a message that is not there is posted as ever.
@@ -166,6 +222,17 @@ struct Message {
     *request = object::make_request(*message.rank, *message.comm, op);
     message.rank->door->leave_in_line();
     return true;
+}
+
+/// Sends to the rank itself that are over, as send_beside() leaves them: they need no lock either.
+[[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    object::RankAccess* const access = object::current_rank();
+    return access != nullptr && access->phase == object::Phase::running &&
+           access->tracer == nullptr && access->door->lock().is_shared() && count > 0 &&
+           requests != nullptr &&
+           object::finish_done_requests(object::as_rank(*access),
+                                        {requests, static_cast<std::size_t>(count)}, statuses);
 }
 
 }  // namespace headway::abi::short_way

@@ -59,6 +59,8 @@ class RankLock {
     }
     /// Another thread stands before the door.
     bool is_wanted() const noexcept { return is_enabled_ && lock_.is_wanted(); }
+    /// More than one thread has been inside.
+    bool is_shared() const noexcept { return is_enabled_ && lock_.is_shared(); }
 
     // The calls below require the lock.
 
@@ -66,15 +68,24 @@ class RankLock {
     bool is_nested() const noexcept { return is_enabled_ && lock_.depth() > 1; }
 
     /// For a thread that waits: leaves the lock to others for so many turns of the system's run
-    /// queue.
-    void stand_back(unsigned turns)
+    /// queue, or until `has_news()`, which may look at nothing that needs the lock, and nobody is
+    /// inside; who is inside then takes in what the news are of.
+    template <typename HasNews>
+    void stand_back(unsigned turns, HasNews&& has_news)
     {
         add(counters_.turns_given);
         unlock();
         for (unsigned turn = 0; turn < turns; ++turn) {
+            if (has_news() && lock_.try_lock()) {
+                return;
+            }
             platform::yield_core();
         }
         lock();
+    }
+    void stand_back(unsigned turns)
+    {
+        stand_back(turns, [] { return false; });
     }
 
     /// The thread that makes progress for all that wait for ops of the rank; the others sleep

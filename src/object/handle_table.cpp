@@ -127,9 +127,24 @@ HandlePool::HandlePool(HandleTable& table, std::uint32_t quarantine, bool is_sha
 {
 }
 
+namespace {
+
+constexpr int looks_at_mutex = 200;
+
+}  // namespace
+
 std::unique_lock<std::mutex> HandlePool::guard() noexcept
 {
-    return (mode_ & shared) != 0 ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+    if ((mode_ & shared) == 0) {
+        return {};
+    }
+    // It is held for the time of a few loads and stores: to sleep costs both threads far more.
+    for (int look = 0; look < looks_at_mutex; ++look) {
+        if (std::unique_lock taken(mutex_, std::try_to_lock); taken.owns_lock()) {
+            return taken;
+        }
+    }
+    return std::unique_lock(mutex_);
 }
 
 std::uint32_t HandlePool::take_oldest_freed() noexcept
@@ -232,6 +247,14 @@ bool HandlePool::release(Kind kind, HandleBits bits) noexcept
     }
     const auto lock = guard();
     return take_back(kind, bits);
+}
+
+void HandlePool::release_all(Kind kind, std::span<const HandleBits> all) noexcept
+{
+    const auto lock = guard();
+    for (const HandleBits bits : all) {
+        (void)take_back(kind, bits);
+    }
 }
 
 bool HandlePool::change(Kind from, HandleBits bits, Kind to, void* object) noexcept

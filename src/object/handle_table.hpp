@@ -155,6 +155,9 @@ class HandlePool {
         return release(HandleTraits<Handle>::kind, bits_of(handle));
     }
 
+    /// release() of each.
+    void release_all(Kind kind, std::span<const HandleBits> all) noexcept;
+
     /// Lets a live handle of kind `from` stand for `object`, of kind `to`. False, and no effect,
     /// where it is not live.
     bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept;

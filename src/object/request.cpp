@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/request.hpp"
 
+#include <array>
 #include <memory>
+#include <utility>
 
 #include "engine/wait.hpp"
 #include "object/generalized.hpp"
@@ -27,6 +29,33 @@ MPI_Request make_done_request(Rank& rank)
 {
     const auto request = rank.pool().acquire<MPI_Request>(rank.done_op());
     return bits_of(request) != 0 ? request : MPI_REQUEST_NULL;
+}
+
+bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses)
+{
+    engine::Op* const done = rank.done_op();
+    for (const MPI_Request request : requests) {
+        if (find_request(rank, request) != done) {
+            return false;
+        }
+    }
+    std::array<HandleBits, 64> freed;
+    std::size_t count = 0;
+    for (const MPI_Request request : requests) {
+        freed[count++] = bits_of(request);
+        if (count == freed.size()) {
+            rank.pool().release_all(Kind::request, {freed.data(), std::exchange(count, 0)});
+        }
+    }
+    rank.pool().release_all(Kind::request, {freed.data(), count});
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        requests[i] = MPI_REQUEST_NULL;
+        if (statuses != MPI_STATUSES_IGNORE) {
+            (void)report(*done, &statuses[i]);
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+        }
+    }
+    return true;
 }
 
 int error_class_of(engine::OpError error) noexcept

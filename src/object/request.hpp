@@ -4,6 +4,8 @@
 // started it.
 #pragma once
 
+#include <span>
+
 #include "engine/op.hpp"
 #include "mpi.h"
 #include "object/communicator.hpp"
@@ -100,6 +102,10 @@ inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_
     communicator->drop_reference();
     return error;
 }
+
+/// finish_request() for all of them where all are of sends that were done at once, and a status for
+/// each unless `statuses` is null. False: nothing happened. Thread rule: any thread of the rank.
+bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses);
 
 /// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
 /// the free callback of a generalized request says.

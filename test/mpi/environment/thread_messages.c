@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: pairs of threads of one rank send each other many messages, short and long
-// ones in turn, on one communicator with tags of their own and on one of the pair's own with
-// wildcards. What one thread sends arrives in the order of its sending.
+// MPI_THREAD_MULTIPLE: pairs of threads of one rank send each other more messages than a lane has
+// room for, short and long ones in turn, on one communicator with tags of their own and on one of
+// the pair's own with wildcards. What one thread sends arrives in the order of its sending.
 #define CHECK_OWN_INIT
 #include <pthread.h>
 #include "../check.h"
