@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/request.hpp"
 
-#include <array>
 #include <memory>
-#include <utility>
 
 #include "engine/wait.hpp"
 #include "object/generalized.hpp"
@@ -39,16 +37,9 @@ bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Statu
             return false;
         }
     }
-    std::array<HandleBits, 64> freed;
-    std::size_t count = 0;
-    for (const MPI_Request request : requests) {
-        freed[count++] = bits_of(request);
-        if (count == freed.size()) {
-            rank.pool().release_all(Kind::request, {freed.data(), std::exchange(count, 0)});
-        }
-    }
-    rank.pool().release_all(Kind::request, {freed.data(), count});
+    FreedRequests freed(rank);
     for (std::size_t i = 0; i < requests.size(); ++i) {
+        freed.add(requests[i]);
         requests[i] = MPI_REQUEST_NULL;
         if (statuses != MPI_STATUSES_IGNORE) {
             (void)report(*done, &statuses[i]);
