@@ -5,13 +5,17 @@
 // of the entry point), errors first of all: these functions report none.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "engine/post.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
+#include "platform/cpu.hpp"
 #include "protocol/point_to_point.hpp"
 #include "protocol/quick_receive.hpp"
 
@@ -25,8 +29,14 @@ struct Message {
     std::uint32_t peer = 0;
 };
 
-/// Checks all arguments but the tag. Neither a count of 0, which needs no buffer, nor MPI_PROC_NULL
-/// and wildcards come this way.
+/// Whether a buffer that does not look like a usual one is none, as a message of no elements may
+/// have it; but not where all buffers are looked at.
+inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) noexcept
+{
+    return count == 0 && access.plain_address_min != std::numeric_limits<std::uintptr_t>::max();
+}
+
+/// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
                                                MPI_Datatype datatype, int member,
                                                MPI_Comm comm) noexcept
@@ -51,9 +61,13 @@ struct Message {
     constexpr std::uint64_t elements_max = 1U << 20;
     if (static_cast<std::uint64_t>(count) > elements_max || type.size_bytes == 0 ||
         !type.is_dense || static_cast<std::uint32_t>(member) >= scope.size ||
-        reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min ||
         bytes > rank.driver().node().knobs.eager_limit) [[unlikely]] {
         return {};
+    }
+    if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
+        if (!needs_no_buffer(*access, count)) {
+            return {};
+        }
     }
     return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
 }
@@ -152,6 +166,18 @@ inline bool has_threads(const Message& message) noexcept
     return send_alone(message, buf, tag, request);
 }
 
+/// Of a call that is still inside.
+[[gnu::always_inline]] inline void end_receive(const Message& message,
+                                               const engine::QuickReceive& receive,
+                                               MPI_Status* status)
+{
+    object::end_complete_orphans(*message.rank);
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, receive.status_source, receive.status_tag,
+                            static_cast<std::int64_t>(receive.status_bytes));
+    }
+}
+
 [[gnu::always_inline]] inline bool receive_alone(const Message& message, void* buf, int source,
                                                  int tag, MPI_Status* status)
 {
@@ -161,23 +187,55 @@ inline bool has_threads(const Message& message) noexcept
     if (!receive_in_call(message, receive)) {
         return false;
     }
-    object::end_complete_orphans(*message.rank);
-    if (status != MPI_STATUS_IGNORE) {
-        object::fill_status(*status, receive.status_source, receive.status_tag,
-                            static_cast<std::int64_t>(receive.status_bytes));
-    }
+    end_receive(message, receive, status);
     message.rank->door->leave_in_line();
     return true;
 }
 
-/// As send_among_threads(). What another thread of the rank is to send is seldom there already: to
-/// look for it once more costs that thread the lock.
+/// For so many turns of the run queue a receive waits outside for what another thread of its rank
+/// is to send.
+constexpr std::uint64_t turns_outside = 32;
+
+/// As send_among_threads(). What another thread of the rank is to send is seldom there already, and
+/// who waits for it inside keeps others out: so this one goes in, if nobody is there, once at first
+/// and then whenever something has been posted.
 [[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
                                                     MPI_Status* status)
 {
-    const bool is_from_thread = message.rank->door->lock().is_shared() &&
-                                message.peer == message.rank->driver().rank().rank;
-    return !is_from_thread && receive_alone(message, buf, source, tag, status);
+    engine::Driver& driver = message.rank->driver();
+    if (message.peer != driver.rank().rank || !message.rank->door->lock().is_shared()) {
+        return receive_alone(message, buf, source, tag, status);
+    }
+    if (!is_recv_tag(tag)) [[unlikely]] {
+        return false;
+    }
+    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
+                                 .address = static_cast<std::byte*>(buf),
+                                 .size_bytes = message.bytes};
+    const std::atomic<std::uint64_t>& posted = driver.rank().own_lane.posted;
+    const std::uint64_t turns = std::min(turns_outside, driver.node().knobs.yields);
+    std::uint64_t seen = 0;
+    bool has_news = true;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        if (has_news && message.rank->door->try_enter()) {
+            // Relaxed: see OwnLane::posted.
+            seen = posted.load(std::memory_order_relaxed);
+            const bool is_taken = protocol::take_next(driver, receive, message.peer);
+            if (is_taken) {
+                end_receive(message, receive, status);
+            }
+            // What is kept may be the message; the general way looks.
+            const bool keeps_any = !is_taken && protocol::keeps_any(driver, receive);
+            message.rank->door->leave();
+            if (is_taken || keeps_any) {
+                return is_taken;
+            }
+        }
+        platform::yield_core();
+        // Relaxed: see OwnLane::posted.
+        has_news = posted.load(std::memory_order_relaxed) != seen;
+    }
+    return false;
 }
 
 [[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -224,7 +282,7 @@ inline bool has_threads(const Message& message) noexcept
     return true;
 }
 
-/// Sends to the rank itself that are over, as send_beside() leaves them: they need no lock either.
+/// Sends to the rank itself that are over, as post_beside() leaves them: they need no lock either.
 [[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     object::RankAccess* const access = object::current_rank();

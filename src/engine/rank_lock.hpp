@@ -51,6 +51,8 @@ class RankLock {
             wait_for_turn();
         }
     }
+    /// False: another thread is inside, or stands before the door.
+    [[nodiscard]] bool try_lock() { return !is_enabled_ || lock_.try_lock(); }
     void unlock()
     {
         if (is_enabled_) {

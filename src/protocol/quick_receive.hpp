@@ -76,6 +76,12 @@ template <typename Way>
     return lane != nullptr && take_oldest(driver, receive, context, *lane);
 }
 
+/// Whether messages are kept among which that of `receive` may be.
+inline bool keeps_any(engine::Driver& driver, const engine::QuickReceive& receive)
+{
+    return context_of(driver, receive.wanted.context).keeps_messages();
+}
+
 /// Completes a new op with what was taken for it.
 inline void complete_taken(engine::Driver& driver, engine::Op* op,
                            const engine::QuickReceive& receive)
