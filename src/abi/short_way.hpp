@@ -25,6 +25,8 @@ namespace headway::abi::short_way {
 struct Message {
     object::Rank* rank = nullptr;
     object::Communicator* comm = nullptr;
+    engine::Driver* driver = nullptr;  ///< these two are the rank's
+    engine::Door* door = nullptr;
     std::uint64_t bytes = 0;
     std::uint32_t peer = 0;
 };
@@ -69,7 +71,12 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
             return {};
         }
     }
-    return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
+    return {.rank = &rank,
+            .comm = found,
+            .driver = &rank.driver(),
+            .door = rank.door,
+            .bytes = bytes,
+            .peer = scope.peer(static_cast<std::uint32_t>(member))};
 }
 
 // A call into the rank goes on after these where they say true.
@@ -77,11 +84,11 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
 /// Posts the message. False: nothing happened.
 [[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
 {
-    engine::Door& door = *message.rank->door;
+    engine::Door& door = *message.door;
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
-    const bool is_sent = message.rank->driver().try_post_whole(
+    const bool is_sent = message.driver->try_post_whole(
         message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
     if (!is_sent) [[unlikely]] {
         door.leave();
@@ -93,11 +100,11 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
 [[gnu::always_inline]] inline bool receive_in_call(const Message& message,
                                                    engine::QuickReceive& receive)
 {
-    engine::Door& door = *message.rank->door;
+    engine::Door& door = *message.door;
     if (!is_recv_tag(receive.wanted.tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
-    const bool is_taken = protocol::take_next(message.rank->driver(), receive, message.peer);
+    const bool is_taken = protocol::take_next(*message.driver, receive, message.peer);
     if (!is_taken) {
         door.leave();
     }
@@ -114,7 +121,7 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
     if (request != nullptr) {
         *request = object::make_done_request(*message.rank);
     }
-    message.rank->door->leave_in_line();
+    message.door->leave_in_line();
     return true;
 }
 
@@ -123,7 +130,7 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
 [[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
                                                  MPI_Request* request)
 {
-    engine::Driver& driver = message.rank->driver();
+    engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !is_tag(tag) ||
         !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
                              message.bytes)) {
@@ -137,7 +144,7 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
 
 inline bool has_threads(const Message& message) noexcept
 {
-    return message.rank->door->lock().is_enabled();
+    return message.door->lock().is_enabled();
 }
 
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -188,7 +195,7 @@ inline bool has_threads(const Message& message) noexcept
         return false;
     }
     end_receive(message, receive, status);
-    message.rank->door->leave_in_line();
+    message.door->leave_in_line();
     return true;
 }
 
@@ -202,8 +209,8 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
                                                     MPI_Status* status)
 {
-    engine::Driver& driver = message.rank->driver();
-    if (message.peer != driver.rank().rank || !message.rank->door->lock().is_shared()) {
+    engine::Driver& driver = *message.driver;
+    if (message.peer != driver.rank().rank || !message.door->lock().is_shared()) {
         return receive_alone(message, buf, source, tag, status);
     }
     if (!is_recv_tag(tag)) [[unlikely]] {
@@ -217,7 +224,7 @@ constexpr std::uint64_t turns_outside = 32;
     std::uint64_t seen = 0;
     bool has_news = true;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
-        if (has_news && message.rank->door->try_enter()) {
+        if (has_news && message.door->try_enter()) {
             // Relaxed: see OwnLane::posted.
             seen = posted.load(std::memory_order_relaxed);
             const bool is_taken = protocol::take_next(driver, receive, message.peer);
@@ -226,7 +233,7 @@ constexpr std::uint64_t turns_outside = 32;
             }
             // What is kept may be the message; the general way looks.
             const bool keeps_any = !is_taken && protocol::keeps_any(driver, receive);
-            message.rank->door->leave();
+            message.door->leave();
             if (is_taken || keeps_any) {
                 return is_taken;
             }
@@ -257,13 +264,13 @@ constexpr std::uint64_t turns_outside = 32;
 {
     const Message message = describe(buf, count, datatype, source, comm);
     if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag) ||
-        !message.rank->door->enter_at_home()) [[unlikely]] {
+        !message.door->enter_at_home()) [[unlikely]] {
         return false;
     }
-    engine::Driver& driver = message.rank->driver();
+    engine::Driver& driver = *message.driver;
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) [[unlikely]] {
-        message.rank->door->leave();
+        message.door->leave();
         return false;
     }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
@@ -278,7 +285,7 @@ constexpr std::uint64_t turns_outside = 32;
         protocol::start_receive(driver, op);
     }
     *request = object::make_request(*message.rank, *message.comm, op);
-    message.rank->door->leave_in_line();
+    message.door->leave_in_line();
     return true;
 }
 
