@@ -114,21 +114,31 @@ void blame(Call& call, const Op& op)
     }
 }
 
-int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
+int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status,
+           object::FreedRequests& freed)
 {
     object::settle(rank_of(call), *op);
     if (op->error != engine::OpError::none) [[unlikely]] {
         blame(call, *op);
         explain(call, *op);
     }
-    return object::finish_request(rank_of(call), request, op, status);
+    return object::finish_request(rank_of(call), request, op, status, freed);
+}
+
+int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
+{
+    object::FreedRequests freed(rank_of(call));
+    return finish(call, request, op, status, freed);
 }
 
 /// How calls end what is complete: its request is over, and in a list each status says what became
 /// of it. An op that is null is that of no request.
 class Finisher {
   public:
-    Finisher(Call& call, MPI_Request* requests) : call_(call), requests_(requests) {}
+    Finisher(Call& call, MPI_Request* requests)
+        : call_(call), requests_(requests), freed_(rank_of(call))
+    {
+    }
 
     int end_one(std::size_t index, Op* op, MPI_Status* status)
     {
@@ -136,7 +146,7 @@ class Finisher {
             set_empty(status);
             return MPI_SUCCESS;
         }
-        return finish(call_, &requests_[index], op, status);
+        return finish(call_, &requests_[index], op, status, freed_);
     }
 
     void end_listed(std::size_t index, Op* op, MPI_Status* status)
@@ -155,6 +165,7 @@ class Finisher {
   private:
     Call& call_;
     MPI_Request* requests_;
+    object::FreedRequests freed_;
     bool has_failed_ = false;
 };
 
@@ -256,7 +267,7 @@ int await_complete(Call& call, std::span<Op* const> ops)
 }
 
 template <typename Ending>
-int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending ending)
+int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending&& ending)
 {
     for (std::size_t i = 0; i < ops.size(); ++i) {
         ending.end_listed(i, ops[i], status_at(statuses, i));
@@ -266,7 +277,7 @@ int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending ending)
 
 /// Ends the op that first_complete() found.
 template <typename Ending>
-int end_any(std::span<Op* const> ops, int found, int* index, MPI_Status* status, Ending ending)
+int end_any(std::span<Op* const> ops, int found, int* index, MPI_Status* status, Ending&& ending)
 {
     *index = found >= 0 ? found : MPI_UNDEFINED;
     if (found >= 0) {
@@ -282,7 +293,7 @@ int end_any(std::span<Op* const> ops, int found, int* index, MPI_Status* status,
 /// Ends all ops that are complete by now; `found` is what first_complete() said of them.
 template <typename Ending>
 int end_some(std::span<Op* const> ops, int found, int* outcount, int* indices, MPI_Status* statuses,
-             Ending ending)
+             Ending&& ending)
 {
     if (found == none_live) {
         *outcount = MPI_UNDEFINED;
@@ -301,7 +312,7 @@ int end_some(std::span<Op* const> ops, int found, int* outcount, int* indices, M
 }
 
 template <typename Ending>
-int test_one(Call& call, const MPI_Request& request, int* flag, MPI_Status* status, Ending ending)
+int test_one(Call& call, const MPI_Request& request, int* flag, MPI_Status* status, Ending&& ending)
 {
     Op* op = nullptr;
     if (const int error = find_op(call, request, &op); error != MPI_SUCCESS) {
@@ -313,7 +324,7 @@ int test_one(Call& call, const MPI_Request& request, int* flag, MPI_Status* stat
 
 template <typename Ending>
 int test_all(Call& call, int count, const MPI_Request* requests, int* flag, MPI_Status* statuses,
-             Ending ending)
+             Ending&& ending)
 {
     return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
         *flag = are_over(call, ops) ? 1 : 0;
@@ -323,7 +334,7 @@ int test_all(Call& call, int count, const MPI_Request* requests, int* flag, MPI_
 
 template <typename Ending>
 int test_any(Call& call, int count, const MPI_Request* requests, int* index, int* flag,
-             MPI_Status* status, Ending ending)
+             MPI_Status* status, Ending&& ending)
 {
     return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
         const int found = find_complete(call, ops);
@@ -334,7 +345,7 @@ int test_any(Call& call, int count, const MPI_Request* requests, int* index, int
 
 template <typename Ending>
 int test_some(Call& call, int count, const MPI_Request* requests, int* outcount, int* indices,
-              MPI_Status* statuses, Ending ending)
+              MPI_Status* statuses, Ending&& ending)
 {
     return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
         return end_some(ops, find_complete(call, ops), outcount, indices, statuses, ending);

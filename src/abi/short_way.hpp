@@ -5,13 +5,17 @@
 // of the entry point), errors first of all: these functions report none.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "engine/post.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
+#include "platform/cpu.hpp"
 #include "protocol/point_to_point.hpp"
 #include "protocol/quick_receive.hpp"
 
@@ -21,12 +25,20 @@ namespace headway::abi::short_way {
 struct Message {
     object::Rank* rank = nullptr;
     object::Communicator* comm = nullptr;
+    engine::Driver* driver = nullptr;  ///< these two are the rank's
+    engine::Door* door = nullptr;
     std::uint64_t bytes = 0;
     std::uint32_t peer = 0;
 };
 
-/// Checks all arguments but the tag. Neither a count of 0, which needs no buffer, nor MPI_PROC_NULL
-/// and wildcards come this way.
+/// Whether a buffer that does not look like a usual one is none, as a message of no elements may
+/// have it; but not where all buffers are looked at.
+inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) noexcept
+{
+    return count == 0 && access.plain_address_min != std::numeric_limits<std::uintptr_t>::max();
+}
+
+/// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
                                                MPI_Datatype datatype, int member,
                                                MPI_Comm comm) noexcept
@@ -51,11 +63,20 @@ struct Message {
     constexpr std::uint64_t elements_max = 1U << 20;
     if (static_cast<std::uint64_t>(count) > elements_max || type.size_bytes == 0 ||
         !type.is_dense || static_cast<std::uint32_t>(member) >= scope.size ||
-        reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min ||
         bytes > rank.driver().node().knobs.eager_limit) [[unlikely]] {
         return {};
     }
-    return {&rank, found, bytes, scope.peer(static_cast<std::uint32_t>(member))};
+    if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
+        if (!needs_no_buffer(*access, count)) {
+            return {};
+        }
+    }
+    return {.rank = &rank,
+            .comm = found,
+            .driver = &rank.driver(),
+            .door = rank.door,
+            .bytes = bytes,
+            .peer = scope.peer(static_cast<std::uint32_t>(member))};
 }
 
 // A call into the rank goes on after these where they say true.
@@ -63,11 +84,11 @@ struct Message {
 /// Posts the message. False: nothing happened.
 [[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
 {
-    engine::Door& door = *message.rank->door;
+    engine::Door& door = *message.door;
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
-    const bool is_sent = message.rank->driver().try_post_whole(
+    const bool is_sent = message.driver->try_post_whole(
         message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
     if (!is_sent) [[unlikely]] {
         door.leave();
@@ -79,40 +100,149 @@ struct Message {
 [[gnu::always_inline]] inline bool receive_in_call(const Message& message,
                                                    engine::QuickReceive& receive)
 {
-    engine::Door& door = *message.rank->door;
+    engine::Door& door = *message.door;
     if (!is_recv_tag(receive.wanted.tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
-    const bool is_taken = protocol::take_next(message.rank->driver(), receive, message.peer);
+    const bool is_taken = protocol::take_next(*message.driver, receive, message.peer);
     if (!is_taken) {
         door.leave();
     }
     return is_taken;
 }
 
-/// False: nothing happened, as below.
+/// False: nothing happened, as below. `request` is null for a send that has none.
+[[gnu::always_inline]] inline bool send_alone(const Message& message, const void* buf, int tag,
+                                              MPI_Request* request)
+{
+    if (!send_in_call(message, buf, tag)) [[unlikely]] {
+        return false;
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    message.door->leave_in_line();
+    return true;
+}
+
+/// Where the rank may have several threads: a message to itself is posted beside the one inside.
+/// Apart, so that others do not pay for it.
+[[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
+                                                 MPI_Request* request)
+{
+    engine::Driver& driver = *message.driver;
+    if (message.peer != driver.rank().rank || !is_tag(tag) ||
+        !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
+                             message.bytes)) {
+        return send_alone(message, buf, tag, request);
+    }
+    if (request != nullptr) {
+        *request = object::make_done_request(*message.rank);
+    }
+    return true;
+}
+
+inline bool has_threads(const Message& message) noexcept
+{
+    return message.door->lock().is_enabled();
+}
+
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || !send_in_call(message, buf, tag)) [[unlikely]] {
+    if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
-    message.rank->door->leave_in_line();
-    return true;
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, nullptr);
+    }
+    return send_alone(message, buf, tag, nullptr);
 }
 
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request)
 {
     const Message message = describe(buf, count, datatype, dest, comm);
-    if (message.comm == nullptr || request == nullptr || !send_in_call(message, buf, tag))
-        [[unlikely]] {
+    if (message.comm == nullptr || request == nullptr) [[unlikely]] {
         return false;
     }
-    *request = object::make_done_request(*message.rank);
-    message.rank->door->leave_in_line();
+    if (has_threads(message)) [[unlikely]] {
+        return send_among_threads(message, buf, tag, request);
+    }
+    return send_alone(message, buf, tag, request);
+}
+
+/// Of a call that is still inside.
+[[gnu::always_inline]] inline void end_receive(const Message& message,
+                                               const engine::QuickReceive& receive,
+                                               MPI_Status* status)
+{
+    object::end_complete_orphans(*message.rank);
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, receive.status_source, receive.status_tag,
+                            static_cast<std::int64_t>(receive.status_bytes));
+    }
+}
+
+[[gnu::always_inline]] inline bool receive_alone(const Message& message, void* buf, int source,
+                                                 int tag, MPI_Status* status)
+{
+    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
+                                 .address = static_cast<std::byte*>(buf),
+                                 .size_bytes = message.bytes};
+    if (!receive_in_call(message, receive)) {
+        return false;
+    }
+    end_receive(message, receive, status);
+    message.door->leave_in_line();
     return true;
+}
+
+/// For so many turns of the run queue a receive waits outside for what another thread of its rank
+/// is to send.
+constexpr std::uint64_t turns_outside = 32;
+
+/// As send_among_threads(). What another thread of the rank is to send is seldom there already, and
+/// who waits for it inside keeps others out: so this one goes in, if nobody is there, once at first
+/// and then whenever something has been posted.
+[[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
+                                                    MPI_Status* status)
+{
+    engine::Driver& driver = *message.driver;
+    if (message.peer != driver.rank().rank || !message.door->lock().is_shared()) {
+        return receive_alone(message, buf, source, tag, status);
+    }
+    if (!is_recv_tag(tag)) [[unlikely]] {
+        return false;
+    }
+    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
+                                 .address = static_cast<std::byte*>(buf),
+                                 .size_bytes = message.bytes};
+    const std::atomic<std::uint64_t>& posted = driver.rank().own_lane.posted;
+    const std::uint64_t turns = std::min(turns_outside, driver.node().knobs.yields);
+    std::uint64_t seen = 0;
+    bool has_news = true;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        if (has_news && message.door->try_enter()) {
+            // Relaxed: see OwnLane::posted.
+            seen = posted.load(std::memory_order_relaxed);
+            const bool is_taken = protocol::take_next(driver, receive, message.peer);
+            if (is_taken) {
+                end_receive(message, receive, status);
+            }
+            // What is kept may be the message; the general way looks.
+            const bool keeps_any = !is_taken && protocol::keeps_any(driver, receive);
+            message.door->leave();
+            if (is_taken || keeps_any) {
+                return is_taken;
+            }
+        }
+        platform::yield_core();
+        // Relaxed: see OwnLane::posted.
+        has_news = posted.load(std::memory_order_relaxed) != seen;
+    }
+    return false;
 }
 
 [[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -122,19 +252,10 @@ struct Message {
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
-    engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
-                                 .address = static_cast<std::byte*>(buf),
-                                 .size_bytes = message.bytes};
-    if (!receive_in_call(message, receive)) {
-        return false;
+    if (has_threads(message)) [[unlikely]] {
+        return receive_among_threads(message, buf, source, tag, status);
     }
-    object::end_complete_orphans(*message.rank);
-    if (status != MPI_STATUS_IGNORE) {
-        object::fill_status(*status, receive.status_source, receive.status_tag,
-                            static_cast<std::int64_t>(receive.status_bytes));
-    }
-    message.rank->door->leave_in_line();
-    return true;
+    return receive_alone(message, buf, source, tag, status);
 }
 
 /// A receive of a message that is not there is posted as ever.
@@ -143,13 +264,13 @@ struct Message {
 {
     const Message message = describe(buf, count, datatype, source, comm);
     if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag) ||
-        !message.rank->door->enter_at_home()) [[unlikely]] {
+        !message.door->enter_at_home()) [[unlikely]] {
         return false;
     }
-    engine::Driver& driver = message.rank->driver();
+    engine::Driver& driver = *message.driver;
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) [[unlikely]] {
-        message.rank->door->leave();
+        message.door->leave();
         return false;
     }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
@@ -164,8 +285,19 @@ struct Message {
         protocol::start_receive(driver, op);
     }
     *request = object::make_request(*message.rank, *message.comm, op);
-    message.rank->door->leave_in_line();
+    message.door->leave_in_line();
     return true;
+}
+
+/// Sends to the rank itself that are over, as post_beside() leaves them: they need no lock either.
+[[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
+{
+    object::RankAccess* const access = object::current_rank();
+    return access != nullptr && access->phase == object::Phase::running &&
+           access->tracer == nullptr && access->door->lock().is_shared() && count > 0 &&
+           requests != nullptr &&
+           object::finish_done_requests(object::as_rank(*access),
+                                        {requests, static_cast<std::size_t>(count)}, statuses);
 }
 
 }  // namespace headway::abi::short_way

@@ -31,9 +31,9 @@ bool hears(Driver& driver)
 /// thread has fired: by the last piece of a copy, say, just before what it waited for was there.
 void sweep_own(Driver& driver)
 {
-    const RankState& rank = driver.rank();
+    RankState& rank = driver.rank();
     do {
-        while (!rank.loopback.is_empty() || !rank.fired.is_empty()) {
+        while (!rank.loopback.is_empty() || rank.own_lane.has_frame() || !rank.fired.is_empty()) {
             if (driver.progress() == 0) {
                 break;
             }

@@ -35,6 +35,19 @@ class Door {
         }
     }
 
+    /// enter() that waits for no other thread of the rank. False: one is inside.
+    [[nodiscard]] bool try_enter()
+    {
+        if (!lock_.try_lock()) {
+            return false;
+        }
+        ++inside_;
+        if (is_away_) [[unlikely]] {
+            come_back();
+        }
+        return true;
+    }
+
     /// enter() of a rank that has its ownership word still. False, and nothing happened: others may
     /// work for it.
     bool enter_at_home()

@@ -208,13 +208,10 @@ base::Status Driver::post_to_lane(std::uint32_t peer, transport::FrameKind kind,
 base::Status Driver::post_to_self(transport::FrameKind kind, transport::FrameHeader header,
                                   const void* payload, std::size_t payload_bytes)
 {
-    const base::Status kept =
-        rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
-    if (lock_.has_parker()) {
-        // Another thread of this rank sleeps, and no peer will ring for this frame.
-        rank_.ownership.notify_parked();
+    if (rank_.own_lane.lane != nullptr || lock_.is_enabled()) [[unlikely]] {
+        return post_among_threads(kind, header, payload, payload_bytes);
     }
-    return kept;
+    return rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
 }
 
 base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
@@ -286,6 +283,9 @@ void Driver::post(Op* op)
         if (!node_.is_distant(op->peer)) {
             worker_.ring(node_.rank_state(op->peer));
         }
+        if (op->peer == rank_.rank) {
+            rank_.own_lane.gate.note_queued();
+        }
     }
     target.waiting.push_back(op);
 }
@@ -308,6 +308,8 @@ int Driver::post_waiting()
         if (!slot->waiting.is_empty()) {
             slot->next_waiting = rank_.peers_waiting;
             rank_.peers_waiting = slot;
+        } else if (slot == &rank_.peers[rank_.rank]) {
+            rank_.own_lane.gate.note_all_posted();
         }
         slot = next;
     }

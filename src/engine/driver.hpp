@@ -273,6 +273,9 @@ class Driver {
                           std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
     base::Status post_to_self(transport::FrameKind kind, transport::FrameHeader header,
                               const void* payload, std::size_t payload_bytes);
+    base::Status post_among_threads(transport::FrameKind kind, transport::FrameHeader header,
+                                    const void* payload, std::size_t payload_bytes);
+    bool has_own_lane();
     base::Status post_to_lane(std::uint32_t peer, transport::FrameKind kind,
                               transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);

@@ -51,6 +51,8 @@ class RankLock {
             wait_for_turn();
         }
     }
+    /// False: another thread is inside, or stands before the door.
+    [[nodiscard]] bool try_lock() { return !is_enabled_ || lock_.try_lock(); }
     void unlock()
     {
         if (is_enabled_) {
@@ -59,6 +61,8 @@ class RankLock {
     }
     /// Another thread stands before the door.
     bool is_wanted() const noexcept { return is_enabled_ && lock_.is_wanted(); }
+    /// More than one thread has been inside.
+    bool is_shared() const noexcept { return is_enabled_ && lock_.is_shared(); }
 
     // The calls below require the lock.
 
@@ -66,15 +70,24 @@ class RankLock {
     bool is_nested() const noexcept { return is_enabled_ && lock_.depth() > 1; }
 
     /// For a thread that waits: leaves the lock to others for so many turns of the system's run
-    /// queue.
-    void stand_back(unsigned turns)
+    /// queue, or until `has_news()`, which may look at nothing that needs the lock, and nobody is
+    /// inside; who is inside then takes in what the news are of.
+    template <typename HasNews>
+    void stand_back(unsigned turns, HasNews&& has_news)
     {
         add(counters_.turns_given);
         unlock();
         for (unsigned turn = 0; turn < turns; ++turn) {
+            if (has_news() && lock_.try_lock()) {
+                return;
+            }
             platform::yield_core();
         }
         lock();
+    }
+    void stand_back(unsigned turns)
+    {
+        stand_back(turns, [] { return false; });
     }
 
     /// The thread that makes progress for all that wait for ops of the rank; the others sleep

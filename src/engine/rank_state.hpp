@@ -9,6 +9,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
+#include "engine/own_lane.hpp"
 #include "engine/presence.hpp"
 #include "engine/rank_set.hpp"
 #include "engine/staging.hpp"
@@ -102,6 +103,7 @@ struct RankState {
     Presence presence;  ///< of a rank that shares cores; read by who waits for its messages
     sync::MpscList invitations;  ///< copy jobs whose bytes this rank sends; taken by the executor
     alignas(64) transport::shm::Inbound inbound;
+    OwnLane own_lane;  ///< frames to itself of a rank with several threads; written by these
 
     // The executor's own.
     alignas(64) transport::self::Loopback loopback;

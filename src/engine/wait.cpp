@@ -31,6 +31,8 @@ constexpr unsigned sweeps_before_help = 6;
 /// A thread that waits stands back so many turns at most for others of its rank, and but one where
 /// a turn takes so long that others must have used the core.
 constexpr unsigned turns_back_max = 32;
+/// And so many at least where it sees what others of its rank send it.
+constexpr unsigned turns_back_for_news = 8;
 constexpr std::int64_t long_turn_ns = 2'000;
 
 /// While it lives, the thread has given its core away, or is about to.
@@ -266,37 +268,77 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
     }
 }
 
+/// What a thread that stands back can see without the lock: that another thread of its rank has
+/// posted something since, or that its only op is complete.
+class News {
+  public:
+    News(const RankState& rank, std::span<Op* const> ops)
+        : posted_(rank.own_lane.posted), only_(ops.size() == 1 ? ops.front() : nullptr)
+    {
+    }
+
+    /// Threads of the rank have messaged each other: most of what this thread waits for comes as
+    /// news, so it need not sweep so often.
+    bool are_usual() const noexcept
+    {
+        // Relaxed: see OwnLane::posted.
+        return posted_.load(std::memory_order_relaxed) != 0;
+    }
+    /// What was posted so far is about to be taken.
+    void forget() noexcept
+    {
+        // Relaxed: see OwnLane::posted.
+        seen_ = posted_.load(std::memory_order_relaxed);
+    }
+    bool operator()() const noexcept
+    {
+        // Relaxed: see OwnLane::posted.
+        return posted_.load(std::memory_order_relaxed) != seen_ ||
+               (only_ != nullptr && only_->word.is_complete());
+    }
+
+  private:
+    const std::atomic<std::uint64_t>& posted_;
+    const Op* only_;
+    std::uint64_t seen_ = 0;
+};
+
 /// Between two sweeps: leaves the lock to other threads of the rank that work, for longer the more
 /// often they do. Returns how many turns of the run queue to stand back next time.
-unsigned stand_back(RankLock& lock, unsigned turns)
+unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
 {
     turns = lock.is_wanted() ? std::clamp(2 * turns, 2U, turns_back_max) : turns - (turns + 3) / 4;
     // Relaxed: a hint. Where threads have met once, none sweeps without a pause.
     if (turns == 0 && lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
         return 0;
     }
-    turns = std::max(turns, 1U);
+    turns = std::max(turns, news.are_usual() ? turns_back_for_news : 1U);
+    // Then it asks for the lock once a turn, for some turns, before it waits for it.
+    const unsigned turns_asking = news.are_usual() ? turns_back_max : 0;
     const std::int64_t begin_ns = platform::monotonic_ns();
-    lock.stand_back(turns);
-    const bool is_long = platform::monotonic_ns() - begin_ns > turns * long_turn_ns;
+    unsigned turn = 0;
+    lock.stand_back(turns + turns_asking, [&] { return turn++ >= turns || news(); });
+    const bool is_long = platform::monotonic_ns() - begin_ns > turn * long_turn_ns;
     return is_long ? 1 : turns;
 }
 
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.
-bool sweep(Driver& driver, Condition condition, bool has_swept)
+bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, bool has_swept)
 {
     RankLock& lock = driver.lock();
     Patience patience(driver);
     unsigned idle_sweeps = 0;
     unsigned turns_back = 0;
+    News news(driver.rank(), ops);
     if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
         return false;
     }
     do {
         const bool may_help = idle_sweeps >= sweeps_before_help || !patience.spins();
         ++idle_sweeps;
+        news.forget();
         if (work_once(driver, may_help ? CopyShare::all : CopyShare::own) != 0) {
             idle_sweeps = 0;
             patience = Patience(driver);
@@ -307,7 +349,7 @@ bool sweep(Driver& driver, Condition condition, bool has_swept)
         if (condition()) {
             return true;
         }
-        turns_back = stand_back(lock, turns_back);
+        turns_back = stand_back(lock, turns_back, news);
     } while (patience.goes_on());
     return false;
 }
@@ -362,7 +404,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     Lead lead(driver.lock());
     for (bool has_swept = true;; has_swept = false) {
         const bool leads = lead.take();
-        if (leads && sweep(driver, condition, has_swept)) {
+        if (leads && sweep(driver, condition, ops, has_swept)) {
             return;
         }
         if (!bedding.has_value()) {
@@ -376,7 +418,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
                 }
                 continue;
             }
-            if (sweep(driver, condition, has_swept)) {
+            if (sweep(driver, condition, ops, has_swept)) {
                 return;
             }
         }

@@ -127,9 +127,29 @@ HandlePool::HandlePool(HandleTable& table, std::uint32_t quarantine, bool is_sha
 {
 }
 
-std::unique_lock<std::mutex> HandlePool::guard() noexcept
+namespace {
+
+constexpr int looks_at_lock = 200;
+
+}  // namespace
+
+void HandlePool::share() noexcept
 {
-    return (mode_ & shared) != 0 ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+    if ((mode_ & shared) == 0) {
+        lock_.belong_to(platform::RealAtomics::self(), 0, platform::join_thread_barriers());
+        mode_ |= shared;
+    }
+}
+
+void HandlePool::wait_for_turn() noexcept
+{
+    // It is held for the time of a few loads and stores: to sleep costs both threads far more.
+    for (int look = 0; look < looks_at_lock; ++look) {
+        if (lock_.try_lock()) {
+            return;
+        }
+    }
+    lock_.wait_and_lock();
 }
 
 std::uint32_t HandlePool::take_oldest_freed() noexcept
@@ -157,15 +177,20 @@ std::uint32_t HandlePool::take_slot() noexcept
     return fresh_++;
 }
 
-HandleBits HandlePool::make_watched(Kind kind, void* object) noexcept
+HandleBits HandlePool::make_guarded(Kind kind, void* object) noexcept
 {
-    const auto lock = guard();
+    const Guard guard(*this);
     const HandleBits bits = make(kind, object);
-    if ((mode_ & tracked) != 0 && bits != 0) {
-        made_by_[static_cast<std::uint32_t>((bits - table_.base_) / slot_bytes)] =
-            platform::capture_frames();
+    if ((mode_ & tracked) != 0 && bits != 0) [[unlikely]] {
+        note_origin(bits);
     }
     return bits;
+}
+
+void HandlePool::note_origin(HandleBits bits) noexcept
+{
+    made_by_[static_cast<std::uint32_t>((bits - table_.base_) / slot_bytes)] =
+        platform::capture_frames();
 }
 
 std::vector<HandlePool::Origin> HandlePool::origins() const
@@ -230,14 +255,22 @@ bool HandlePool::release(Kind kind, HandleBits bits) noexcept
     if (mode_ == 0) [[likely]] {
         return take_back(kind, bits);
     }
-    const auto lock = guard();
+    const Guard guard(*this);
     return take_back(kind, bits);
+}
+
+void HandlePool::release_all(Kind kind, std::span<const HandleBits> all) noexcept
+{
+    const Guard guard(*this);
+    for (const HandleBits bits : all) {
+        (void)take_back(kind, bits);
+    }
 }
 
 bool HandlePool::change(Kind from, HandleBits bits, Kind to, void* object) noexcept
 {
     assert(object != nullptr && to != Kind::none);
-    const auto lock = guard();
+    const Guard guard(*this);
     if (table_.find(from, bits) == nullptr) {
         return false;
     }

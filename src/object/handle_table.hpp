@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "object/handle.hpp"
 #include "platform/call_site.hpp"
+#include "sync/biased_lock.hpp"
 
 namespace headway::object {
 
@@ -137,7 +137,7 @@ class HandlePool {
     /// Requires `object` not null and `kind` not none.
     HandleBits acquire(Kind kind, void* object) noexcept
     {
-        return mode_ == 0 ? make(kind, object) : make_watched(kind, object);
+        return mode_ == 0 ? make(kind, object) : make_guarded(kind, object);
     }
 
     template <typename Handle>
@@ -155,15 +155,16 @@ class HandlePool {
         return release(HandleTraits<Handle>::kind, bits_of(handle));
     }
 
+    /// release() of each.
+    void release_all(Kind kind, std::span<const HandleBits> all) noexcept;
+
     /// Lets a live handle of kind `from` stand for `object`, of kind `to`. False, and no effect,
     /// where it is not live.
     bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept;
 
-    /// Says whether several threads call from now on. Requires that none is in a call.
-    void set_shared(bool is_shared) noexcept
-    {
-        mode_ = is_shared ? mode_ | shared : mode_ & tracked;
-    }
+    /// Several threads may call from now on; the calling one pays little for it until another one
+    /// does. Requires that none is in a call. No effect on a pool that is shared.
+    void share() noexcept;
 
     /// From now on remembers where handles are made. Requires that no other thread is in a call.
     void track_origins() noexcept { mode_ |= tracked; }
@@ -178,15 +179,38 @@ class HandlePool {
     static constexpr unsigned shared = 1;
     static constexpr unsigned tracked = 2;
 
-    std::unique_lock<std::mutex> guard() noexcept;
+    /// Keeps other threads out while it lives, if there are any.
+    class Guard {
+      public:
+        explicit Guard(HandlePool& pool) noexcept : pool_(pool)
+        {
+            if ((pool.mode_ & shared) != 0 && !pool.lock_.try_lock()) [[unlikely]] {
+                pool.wait_for_turn();
+            }
+        }
+        ~Guard()
+        {
+            if ((pool_.mode_ & shared) != 0) {
+                pool_.lock_.unlock();
+            }
+        }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+
+      private:
+        HandlePool& pool_;
+    };
+
+    [[gnu::noinline]] void wait_for_turn() noexcept;
     HandleBits make(Kind kind, void* object) noexcept;
+    HandleBits make_guarded(Kind kind, void* object) noexcept;
     bool take_back(Kind kind, HandleBits bits) noexcept;
-    [[gnu::cold]] HandleBits make_watched(Kind kind, void* object) noexcept;
+    [[gnu::cold]] void note_origin(HandleBits bits) noexcept;
     std::uint32_t take_slot() noexcept;
     std::uint32_t take_oldest_freed() noexcept;
 
     HandleTable& table_;
-    std::mutex mutex_;
+    sync::BiasedLock lock_;
     unsigned mode_;
     std::uint32_t quarantine_;
     std::map<std::uint32_t, platform::Frames> made_by_;  ///< by slot; empty unless tracked

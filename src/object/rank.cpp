@@ -58,8 +58,10 @@ base::Outcome Rank::make_parts(engine::Node& node)
     driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
     tracer = driver_->tracer();
     pool_ = std::make_unique<HandlePool>(
-        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine),
-        door_.lock().is_enabled());
+        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), false);
+    if (door_.lock().is_enabled()) {
+        pool_->share();
+    }
     if (!protocol::create_rank_part(*driver_)) {
         return base::Failure{
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
@@ -85,7 +87,7 @@ void Rank::share_among_threads()
         process_.node().directory.threaded_ranks.fetch_add(1, std::memory_order_relaxed);
     }
     if (pool_ != nullptr) {
-        pool_->set_shared(true);
+        pool_->share();
     }
 }
 

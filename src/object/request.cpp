@@ -29,6 +29,26 @@ MPI_Request make_done_request(Rank& rank)
     return bits_of(request) != 0 ? request : MPI_REQUEST_NULL;
 }
 
+bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses)
+{
+    engine::Op* const done = rank.done_op();
+    for (const MPI_Request request : requests) {
+        if (find_request(rank, request) != done) {
+            return false;
+        }
+    }
+    FreedRequests freed(rank);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        freed.add(requests[i]);
+        requests[i] = MPI_REQUEST_NULL;
+        if (statuses != MPI_STATUSES_IGNORE) {
+            (void)report(*done, &statuses[i]);
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+        }
+    }
+    return true;
+}
+
 int error_class_of(engine::OpError error) noexcept
 {
     switch (error) {

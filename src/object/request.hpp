@@ -4,6 +4,11 @@
 // started it.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
 #include "engine/op.hpp"
 #include "mpi.h"
 #include "object/communicator.hpp"
@@ -83,14 +88,43 @@ inline int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
     return error;
 }
 
+/// Handles that one call gives back together, at the latest when this ends: the pool is locked once
+/// and not for each.
+class FreedRequests {
+  public:
+    explicit FreedRequests(Rank& rank) noexcept : rank_(rank) {}
+    ~FreedRequests() { give_back(); }
+    FreedRequests(const FreedRequests&) = delete;
+    FreedRequests& operator=(const FreedRequests&) = delete;
+
+    void add(MPI_Request request) noexcept
+    {
+        bits_[count_++] = bits_of(request);
+        if (count_ == bits_.size()) {
+            give_back();
+        }
+    }
+
+  private:
+    void give_back() noexcept
+    {
+        rank_.pool().release_all(Kind::request, {bits_.data(), std::exchange(count_, 0)});
+    }
+
+    Rank& rank_;
+    std::size_t count_ = 0;
+    std::array<HandleBits, 64> bits_;  // NOLINT(cppcoreguidelines-pro-type-member-init): `count_`
+};
+
 /// report(), then frees op and request and sets the handle to null; a persistent request becomes
 /// inactive instead. Requires: complete.
-inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status)
+inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status,
+                          FreedRequests& freed)
 {
     if (Persistent* const starter = starter_of(*op); starter != nullptr) [[unlikely]] {
         return starter->end(rank, *request, op, status);
     }
-    rank.pool().release(*request);
+    freed.add(*request);
     *request = MPI_REQUEST_NULL;
     if (op == rank.done_op()) {
         return report(*op, status);
@@ -100,6 +134,10 @@ inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_
     communicator->drop_reference();
     return error;
 }
+
+/// finish_request() for all of them where all are of sends that were done at once, and a status for
+/// each unless `statuses` is null. False: nothing happened. Thread rule: any thread of the rank.
+bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses);
 
 /// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
 /// the free callback of a generalized request says.

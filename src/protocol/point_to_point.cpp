@@ -98,6 +98,9 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
     if (lets_others_run) {
         polls = 2;
     }
+    if (sender == driver.rank().rank && driver.lock().is_shared()) {
+        polls = 1;  // another thread is to send: not while this one has the lock
+    }
     int poll = 0;
     driver.expect(&receive);
     for (; poll < polls; ++poll) {

@@ -80,11 +80,19 @@ template <typename Way>
     if (context.keeps_messages() && context.find(receive.wanted) != nullptr) {
         return false;
     }
-    if (sender == driver.rank().rank) {
-        return take_oldest(driver, receive, context, driver.rank().loopback);
+    engine::RankState& rank = driver.rank();
+    // One of the two is in use.
+    if (sender == rank.rank && rank.own_lane.lane == nullptr) {
+        return take_oldest(driver, receive, context, rank.loopback);
     }
     transport::shm::Lane* const lane = driver.lane_from(sender);
     return lane != nullptr && take_oldest(driver, receive, context, *lane);
+}
+
+/// Whether messages are kept among which that of `receive` may be.
+inline bool keeps_any(engine::Driver& driver, const engine::QuickReceive& receive)
+{
+    return context_of(driver, receive.wanted.context).keeps_messages();
 }
 
 /// Completes a new op with what was taken for it.

@@ -80,15 +80,50 @@ static void attributes_of_the_call(struct check* t)
     CHECK_CALL(t, MPI_Comm_free_keyval(&key));
 }
 
-static int has_hint(struct check* t, MPI_Comm comm)
+static const char* const asserted[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
+                                       "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
+enum { asserted_count = sizeof asserted / sizeof asserted[0] };
+
+static int has_value(struct check* t, MPI_Comm comm, const char* key, const char* wanted)
 {
     MPI_Info used;
     char value[8] = "";
     int length = sizeof value, flag = 0;
     CHECK_CALL(t, MPI_Comm_get_info(comm, &used));
-    CHECK_CALL(t, MPI_Info_get_string(used, "mpi_assert_no_any_tag", &length, value, &flag));
+    CHECK_CALL(t, MPI_Info_get_string(used, key, &length, value, &flag));
     CHECK_CALL(t, MPI_Info_free(&used));
-    return flag && strcmp(value, "true") == 0;
+    return flag && strcmp(value, wanted) == 0;
+}
+
+static int has_hint(struct check* t, MPI_Comm comm)
+{
+    return has_value(t, comm, "mpi_assert_no_any_tag", "true");
+}
+
+// What the application promises can be read back as it said it last, each promise by itself.
+static void assertions(struct check* t)
+{
+    MPI_Comm comm;
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int set = 0; set < asserted_count; ++set) {
+        MPI_Info info;
+        CHECK(t, !has_value(t, comm, asserted[set], "true"));
+        CHECK_CALL(t, MPI_Info_create(&info));
+        CHECK_CALL(t, MPI_Info_set(info, asserted[set], "true"));
+        CHECK_CALL(t, MPI_Comm_set_info(comm, info));
+        CHECK_CALL(t, MPI_Info_free(&info));
+        for (int seen = 0; seen < asserted_count; ++seen)
+            CHECK_INT(t, has_value(t, comm, asserted[seen], "true"), seen <= set);
+    }
+    for (int set = 0; set < asserted_count; ++set) {
+        MPI_Info info;
+        CHECK_CALL(t, MPI_Info_create(&info));
+        CHECK_CALL(t, MPI_Info_set(info, asserted[set], "false"));
+        CHECK_CALL(t, MPI_Comm_set_info(comm, info));
+        CHECK_CALL(t, MPI_Info_free(&info));
+        CHECK(t, has_value(t, comm, asserted[set], "false"));
+    }
+    CHECK_CALL(t, MPI_Comm_free(&comm));
 }
 
 // Hints come with the info argument and do not pass to plain duplicates.
@@ -121,5 +156,6 @@ static int test_main(void)
     many_at_once(&t);
     attributes_of_the_call(&t);
     hints(&t);
+    assertions(&t);
     return check_finish(&t);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: pairs of threads of one rank send each other many messages, short and long
-// ones in turn, on one communicator with tags of their own and on one of the pair's own with
-// wildcards. What one thread sends arrives in the order of its sending.
+// MPI_THREAD_MULTIPLE: pairs of threads of one rank send each other more messages than a lane has
+// room for, short and long ones in turn, on one communicator with tags of their own and on one of
+// the pair's own with wildcards. What one thread sends arrives in the order of its sending. After
+// each window the sender waits for an empty message, which has no buffer.
 #define CHECK_OWN_INIT
 #include <pthread.h>
 #include "../check.h"
@@ -77,6 +78,23 @@ static void receive_window(struct entity* e, MPI_Comm comm, int source, int tag,
     }
 }
 
+// Nothing else has its tag, so neither wildcards nor the next window can take it.
+static void pass_token(struct entity* e)
+{
+    struct check* t = &e->check;
+    const int tag = pair_count + e->pair;
+    if (e->sends) {
+        MPI_Status status;
+        int received = -1;
+        CHECK_CALL(t, MPI_Recv(NULL, 0, MPI_INT, t->rank, tag, MPI_COMM_WORLD, &status));
+        CHECK_CALL(t, MPI_Get_count(&status, MPI_INT, &received));
+        CHECK_INT(t, received, 0);
+        CHECK_INT(t, status.MPI_TAG, tag);
+    } else {
+        CHECK_CALL(t, MPI_Send(NULL, 0, MPI_INT, t->rank, tag, MPI_COMM_WORLD));
+    }
+}
+
 static void* work(void* argument)
 {
     struct entity* e = argument;
@@ -89,6 +107,7 @@ static void* work(void* argument)
         else
             receive_window(e, comm, is_own ? MPI_ANY_SOURCE : e->check.rank,
                            is_own ? MPI_ANY_TAG : e->pair, round, buffer);
+        pass_token(e);
     }
     free(buffer);
     return NULL;

@@ -217,27 +217,48 @@ TEST_F(HandleTableTest, ranks_take_blocks_without_meeting)
     EXPECT_EQ(all.size(), rank_count * handles_each);
 }
 
-TEST_F(HandleTableTest, threads_of_a_rank_share_a_pool)
+/// Threads that take handles of one pool and give them back, one by one and all in one step.
+void use_from_threads(HandleTable& table, HandlePool& pool, std::size_t thread_count)
 {
-    constexpr std::size_t thread_count = 3;
     constexpr std::size_t turns = 2000;
-    HandlePool pool(table_, 4, true);
+    std::vector<int> objects(thread_count);
+    const auto use = [&](int& mine) {
+        for (std::size_t turn = 0; turn < turns; ++turn) {
+            std::array<HandleBits, 3> bits{};
+            for (HandleBits& each : bits) {
+                each = pool.acquire(Kind::request, &mine);
+                ASSERT_EQ(table.find(Kind::request, each), &mine);
+            }
+            ASSERT_TRUE(pool.release(Kind::request, bits.back()));
+            pool.release_all(Kind::request, std::span(bits).first(2));
+        }
+    };
     std::vector<std::thread> threads;
     threads.reserve(thread_count);
-    std::array<int, thread_count> objects{};
-    for (int& mine : objects) {
-        threads.emplace_back([&pool, &mine, this] {
-            for (std::size_t turn = 0; turn < turns; ++turn) {
-                const HandleBits bits = pool.acquire(Kind::request, &mine);
-                ASSERT_EQ(table_.find(Kind::request, bits), &mine);
-                ASSERT_TRUE(pool.release(Kind::request, bits));
-            }
-        });
+    for (std::size_t i = 1; i < thread_count; ++i) {
+        threads.emplace_back([&use, &mine = objects[i]] { use(mine); });
     }
+    use(objects[0]);
     for (std::thread& thread : threads) {
         thread.join();
     }
     EXPECT_EQ(pool.live_count(), 0U);
+}
+
+TEST_F(HandleTableTest, threads_of_a_rank_share_a_pool)
+{
+    HandlePool pool(table_, 4, true);
+    use_from_threads(table_, pool, 3);
+}
+
+TEST_F(HandleTableTest, a_pool_belongs_to_one_thread_until_others_come)
+{
+    HandlePool pool(table_, 4, false);
+    pool.share();
+    use_from_threads(table_, pool, 1);
+    pool.share();
+    use_from_threads(table_, pool, 3);
+    use_from_threads(table_, pool, 1);
 }
 
 TEST(PredefinedTypeTest, sizes_are_those_of_the_types)
@@ -280,7 +301,7 @@ TEST_F(HandleTableTest, remembers_where_live_handles_were_made)
     ASSERT_EQ(pool.origins().size(), 1U);
     EXPECT_EQ(pool.origins()[0].bits, second);
     // It stays so where the pool becomes one of several threads.
-    pool.set_shared(true);
+    pool.share();
     const HandleBits third = pool.acquire(Kind::info, &object_);
     EXPECT_EQ(pool.origins().size(), 2U);
     EXPECT_EQ(table_.find(Kind::info, third), &object_);

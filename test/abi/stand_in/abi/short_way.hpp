@@ -28,4 +28,10 @@ bool Irecv(const Arguments&...) noexcept
     return false;
 }
 
+template <typename... Arguments>
+bool Waitall(const Arguments&...) noexcept
+{
+    return false;
+}
+
 }  // namespace headway::abi::short_way

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/own_lane.hpp"
+
+#include "engine/driver.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Of a rank that may sleep: another thread of it, as no peer rings for these frames.
+void wake_parked(Node& node, RankState& rank)
+{
+    if (node.parks_with_barrier) {
+        rank.ownership.notify_parked_without_fence();
+    } else {
+        rank.ownership.notify_parked();
+    }
+}
+
+}  // namespace
+
+bool post_beside(Node& node, RankState& rank, transport::FrameHeader header, const void* payload,
+                 std::size_t payload_bytes)
+{
+    OwnLane& own = rank.own_lane;
+    if (!rank.takes_eager() || !own.gate.enter_beside()) {
+        return false;
+    }
+    const base::Status status =
+        own.post(transport::FrameKind::eager, header, payload, payload_bytes);
+    own.gate.leave();
+    if (status != base::Status::done) {
+        return false;
+    }
+    wake_parked(node, rank);
+    return true;
+}
+
+bool Driver::has_own_lane()
+{
+    OwnLane& own = rank_.own_lane;
+    if (own.lane == nullptr && lock_.is_shared() && node_.is_plain && rank_.loopback.is_empty() &&
+        open_lane(rank_.rank)) {
+        own.lane = rank_.peers[rank_.rank].lane;
+    }
+    return own.lane != nullptr;
+}
+
+base::Status Driver::post_among_threads(transport::FrameKind kind, transport::FrameHeader header,
+                                        const void* payload, std::size_t payload_bytes)
+{
+    base::Status status = base::Status::done;
+    if (has_own_lane()) {
+        OwnLane& own = rank_.own_lane;
+        own.gate.enter();
+        status = own.post(kind, header, payload, payload_bytes);
+        own.gate.leave();
+        // Not before the first frame lies in it: that one may be the oldest of those that waited.
+        if (!own.gate.is_open() && rank_.peers[rank_.rank].waiting.is_empty() &&
+            status == base::Status::done) {
+            own.gate.open();
+        }
+    } else {
+        status = rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
+    }
+    wake_parked(node_, rank_);
+    return status;
+}
+
+}  // namespace headway::engine
