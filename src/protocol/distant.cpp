@@ -91,7 +91,10 @@ void add_departure(Driver& driver, Op* send, const DistantRequest& wanted, std::
     *end = made;
 }
 
-/// Whether the message can be read. Those that came first are read first.
+int start_reads(Driver& driver, Arrival& arrival);
+
+/// Whether the message can be read. It is begun at once: a call that receives what was offered long
+/// ago may be followed by no sweep.
 bool add_arrival(Driver& driver, Op* receive, const DistantOffer& offer, std::uint32_t sender,
                  std::uint64_t bytes)
 {
@@ -114,6 +117,7 @@ bool add_arrival(Driver& driver, Op* receive, const DistantOffer& offer, std::ui
         end = &(*end)->next;
     }
     *end = made;
+    (void)start_reads(driver, *made);
     return true;
 }
 
