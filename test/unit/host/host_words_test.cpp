@@ -26,8 +26,7 @@ TEST(HostWordsTest, WhatIsWrittenIsReadAgain)
     const HostPlan plan = plan_of_all();
     auto read = read_words(to_words(plan), {"NAME=value"});
     ASSERT_TRUE(read) << read.sentence();
-    EXPECT_EQ(read.value().programs.front().environment,
-              std::vector<std::string>{"NAME=value"});
+    EXPECT_EQ(read.value().programs.front().environment, std::vector<std::string>{"NAME=value"});
     read.value().programs.front().environment.clear();
     EXPECT_EQ(to_bytes(read.value()), to_bytes(plan));
 }
