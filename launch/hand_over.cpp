@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "environment.hpp"
+#include "host/host_words.hpp"
 
 namespace headway::launch {
 namespace {
@@ -64,10 +66,76 @@ std::string hosts_of(const Allocation& allocation)
 /// What only this mpiexec does. Empty: nothing of it is asked for.
 std::string own_option(const Options& options)
 {
-    return options.rank_host != RankHost::process ? "--ranks thread or ult"
-           : options.timeout_s > 0                ? "--timeout"
-           : options.reports_bindings             ? "--report-bindings"
-                                                  : "";
+    const bool binds_threads = options.rank_host != RankHost::process &&
+                               (options.binding == Binding::core || options.cpus_per_rank > 1);
+    return binds_threads              ? "binding ranks that are threads"
+           : options.timeout_s > 0    ? "--timeout"
+           : options.reports_bindings ? "--report-bindings"
+                                      : "";
+}
+
+/// Ranks of each host that is used; 0: hosts take different numbers of them.
+int ranks_a_host(const Options& options, const Allocation& allocation)
+{
+    if (options.per_host > 0) {
+        return options.per_host;
+    }
+    const int slots = allocation.hosts.front().slots;
+    int ranks = 0;
+    for (const Program& program : options.programs) {
+        ranks += program.rank_count;
+    }
+    const auto has_as_many = [&](const Host& host) { return host.slots == slots; };
+    const int hosts = static_cast<int>(allocation.hosts.size());
+    if (!std::ranges::all_of(allocation.hosts, has_as_many)) {
+        return 0;
+    }
+    return ranks <= slots * hosts ? std::min(slots, ranks) : ranks % hosts == 0 ? ranks / hosts : 0;
+}
+
+/// The job as the other launcher sees it: one of host programs, each with as many ranks.
+base::Result<Options> as_processes(const Options& options, const Allocation& allocation)
+{
+    const int per_host = ranks_a_host(options, allocation);
+    const int ranks = per_host / options.processes_per_node;
+    const std::string cure =
+        "; choose -n and --ppn so that they come out even, or take --ranks process";
+    if (ranks == 0 || per_host % options.processes_per_node != 0) {
+        return base::Failure{
+            "ranks that are threads are as many in every process of a job on several hosts, which "
+            "they cannot be here" +
+            cure};
+    }
+    Options made = options;
+    made.rank_host = RankHost::process;
+    made.per_host = options.processes_per_node;
+    for (Program& program : made.programs) {
+        const int count = program.has_count || options.per_host == 0
+                              ? program.rank_count
+                              : per_host * static_cast<int>(allocation.hosts.size());
+        if (count % ranks != 0) {
+            return base::Failure{"every process of the job hosts " + std::to_string(ranks) +
+                                 " ranks, and " + std::to_string(count) + " of '" +
+                                 program.arguments.front() + "' leave some over" + cure};
+        }
+        HostPlan plan;
+        plan.stack_kib = options.stack_kib;
+        const Scheduling& scheduling = options.scheduling;
+        plan.crew = {options.rank_host == RankHost::ult,
+                     scheduling.workers,
+                     scheduling.seed,
+                     scheduling.binds_ranks,
+                     options.binding != Binding::none,
+                     scheduling.sleeps_suspend,
+                     scheduling.reports};
+        plan.programs.push_back({ranks, {}, program.arguments, {}, program.shared_libraries});
+        program.arguments = to_words(plan);
+        program.arguments.insert(program.arguments.begin(),
+                                 own_program_directory() + "/headway-host");
+        program.rank_count = count / ranks;
+        program.has_count = true;
+    }
+    return made;
 }
 
 base::Result<Command> command_of_srun(const Options& options, const Allocation& allocation,
@@ -181,6 +249,11 @@ base::Result<Command> command_on_hosts(const Options& options, const Allocation&
         return base::Failure{job + name +
                              " is for jobs on this machine only; leave it out, or "
                              "give --hosts localhost"};
+    }
+    if (options.rank_host != RankHost::process) {
+        const auto processes = as_processes(options, allocation);
+        return processes ? command_on_hosts(processes.value(), allocation, launchers)
+                         : base::Result<Command>(base::Failure{job + processes.sentence()});
     }
     // Outside of a job of its own, srun would ask for one and wait.
     const bool has_slurm_job = allocation.is_slurm || std::getenv("SLURM_JOB_ID") != nullptr;

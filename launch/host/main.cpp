@@ -13,6 +13,7 @@
 
 #include "file_bytes.hpp"
 #include "host.hpp"
+#include "host_words.hpp"
 #include "program_report.hpp"
 
 namespace {
@@ -29,7 +30,9 @@ constexpr const char* tunables = "GLIBC_TUNABLES";
 constexpr const char* surplus_mark = "HEADWAY_HOST_SURPLUS";
 
 constexpr std::string_view usage =
-    "usage: headway-host -n N PROGRAM [ARGUMENT ...]   N ranks of PROGRAM in this process\n"
+    "usage: headway-host -n N [--ult] PROGRAM [ARGUMENT ...]\n"
+    "                                                  N ranks of PROGRAM in this process, one of\n"
+    "                                                  those that a launcher has started\n"
     "       headway-host --check PROGRAM [LIBRARY ...] whether that can be, and how, if ranks are\n"
     "                                                  to share these libraries\n"
     "       headway-host --plan DESCRIPTOR             what mpiexec --ranks thread asks for\n";
@@ -63,13 +66,8 @@ Result<HostPlan> plan_of(const std::vector<std::string>& words)
         const auto bytes = read_descriptor(descriptor);
         return bytes ? read_plan(bytes.value()) : Result<HostPlan>(Failure{bytes.sentence()});
     }
-    if (words.size() < 3 || words[0] != "-n" || number_of(words[1]) < 1) {
-        return Failure{std::string(usage)};
-    }
-    HostPlan plan;
-    plan.programs.push_back(
-        {number_of(words[1]), "", {words.begin() + 2, words.end()}, own_environment(), {}});
-    return plan;
+    return words.empty() ? Result<HostPlan>(Failure{std::string(usage)})
+                         : read_words(words, own_environment());
 }
 
 /// The loader reads its tunables at the start of a process, so this is another one with the same

@@ -67,7 +67,7 @@ PeerSlot& Driver::distant_slot(std::uint32_t peer)
 bool Driver::takes_eager(std::uint32_t peer) const noexcept
 {
     if (node_.is_distant(peer)) [[unlikely]] {
-        return node_.network->takes_eager(node_.job_rank(peer));
+        return port_->takes_eager(node_.job_rank(peer));
     }
     return node_.rank_state(peer).takes_eager();
 }
@@ -89,7 +89,7 @@ base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
     if (!network.knows(number)) [[unlikely]] {
         node_.introduce(number);
     }
-    const base::Status status = network.post(number, kind, header, payload, payload_bytes);
+    const base::Status status = port_->post(number, kind, header, payload, payload_bytes);
     if (status == base::Status::failed) {
         platform::fatal(rank_.job_rank, network.failure());
     }
@@ -110,11 +110,11 @@ int Driver::take_distant_frames()
         look_for_losses(*node_.host_links, rank_.job_rank, now_ns);
     }
     transport::Network& network = *node_.network;
-    network.announce_full(!rank_.takes_eager());
+    port_->announce_full(!rank_.takes_eager());
     transport::Frame frame;
     std::uint32_t sender = 0;
     int taken = 0;
-    while (taken < frames_a_sweep && network.poll(frame, sender)) {
+    while (taken < frames_a_sweep && port_->poll(frame, sender)) {
         if (!network.knows(sender)) [[unlikely]] {
             node_.introduce(sender);
         }
@@ -124,14 +124,24 @@ int Driver::take_distant_frames()
                                                 "do all hosts have the same Headway?");
         }
         node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, node_.peer_of(sender));
-        network.release();
+        port_->release();
         ++taken;
     }
+    ring_called();
     if (!network.failure().empty()) {
         platform::fatal(rank_.job_rank, network.failure());
     }
     network_looked_ns_ = taken == 0 ? now_ns : 0;
     return taken;
+}
+
+/// Ranks of this process that looks of this one have taken something in for.
+void Driver::ring_called()
+{
+    std::uint32_t called = 0;
+    while (port_->poll_called(called)) {
+        worker_.ring(node_.rank_state(node_.peer_of(called)));
+    }
 }
 
 bool Driver::keeps_unsent()
@@ -146,21 +156,23 @@ bool Driver::keeps_unsent()
 
 bool Driver::listen()
 {
-    if (node_.network == nullptr) [[likely]] {
+    if (port_ == nullptr) [[likely]] {
         return true;
     }
     network_looked_ns_ = 0;
     const bool is_alerted = node_.host_links != nullptr && node_.host_links->is_alerted();
-    if (is_alerted || !node_.network->prepare_sleep()) {
+    if (is_alerted || !port_->prepare_sleep()) {
+        ring_called();
         return false;
     }
+    ring_called();
     is_heard_ = node_.watch().listen();
     return true;
 }
 
 std::int64_t Driver::look_again_ns() const noexcept
 {
-    if (node_.network == nullptr || (is_heard_ && !node_.network->has_unconnected())) {
+    if (port_ == nullptr || (is_heard_ && !port_->has_unconnected())) {
         return rank_.due_ns;
     }
     const std::int64_t look_ns = platform::monotonic_ns() + nap_ns;

@@ -131,7 +131,7 @@ int Driver::take_frames()
         own.release();
         ++taken;
     }
-    if (node_.network != nullptr) [[unlikely]] {
+    if (port_ != nullptr) [[unlikely]] {
         taken += take_distant_frames();
     }
     if (taken != 0) {

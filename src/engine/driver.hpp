@@ -40,6 +40,8 @@ class Driver {
           lock_(lock),
           role_(role),
           is_local_(role == Role::owner || rank.process == worker.node().own_process),
+          port_(node_.network != nullptr && is_local_ ? &node_.network->port(rank.job_rank)
+                                                      : nullptr),
           tracer_(worker.tracer())
     {
     }
@@ -53,6 +55,8 @@ class Driver {
     bool is_local() const noexcept { return is_local_; }
     RankState& rank() noexcept { return rank_; }
     RankLock& lock() noexcept { return lock_; }
+    /// The rank's way to ranks of other nodes; null in a job of one node.
+    transport::Port* port() noexcept { return port_; }
     /// Null: nothing is recorded.
     observe::Tracer* tracer() noexcept { return tracer_; }
     /// See start_observing() and stop_observing().
@@ -75,10 +79,7 @@ class Driver {
     }
 
     /// Whether frames to other nodes need somebody to poll until they are out.
-    bool has_unsent() const noexcept
-    {
-        return node_.network != nullptr && node_.network->has_unsent();
-    }
+    bool has_unsent() const noexcept { return port_ != nullptr && port_->has_unsent(); }
     /// Before the rank goes away: looks whether what was sent has ended by now, as over most
     /// providers a short message has. True: somebody has to poll for it still.
     bool keeps_unsent();
@@ -286,6 +287,7 @@ class Driver {
                               transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);
     int take_distant_frames();
+    void ring_called();
     bool takes_eager(std::uint32_t peer) const noexcept;
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
@@ -302,6 +304,7 @@ class Driver {
     RankLock& lock_;
     const Role role_;
     const bool is_local_;
+    transport::Port* const port_;
     observe::Tracer* tracer_;
     QuickReceive* expected_ = nullptr;
     int frames_out_of_turn_ = 0;          ///< since the last sweep over all lanes

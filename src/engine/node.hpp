@@ -101,14 +101,14 @@ class Node {
     const std::uint32_t origin;          ///< number in the job of this node's first rank
     config::Knobs knobs;
     transport::PeerMemory peer_memory;
-    /// The way of this process's rank to other nodes; null in a job of one node. It belongs to who
-    /// holds the rank's ownership word.
+    /// The way of this process's ranks to other nodes; null in a job of one node. A rank's port of
+    /// it belongs to who holds the rank's ownership word.
     transport::Network* network = nullptr;
     /// Makes a rank of another node, by its number in the job, known to the network. It ends the
-    /// job where it cannot.
+    /// job where it cannot. Any thread.
     std::function<void(std::uint32_t job_rank)> introduce;
     /// By which this process notices that other hosts have gone; null where nothing can tell, or
-    /// nobody asks. As `network`, but for what any thread may do.
+    /// nobody asks.
     platform::HostLinks* host_links = nullptr;
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.

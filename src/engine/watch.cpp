@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/watch.hpp"
 
+#include <algorithm>
+
 #include "engine/executor.hpp"
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
@@ -36,7 +38,8 @@ bool Watch::listen()
         return false;
     }
     const std::lock_guard guard(lock_);
-    return ensure_started() && timer_.listen(descriptor_);
+    listens_ = listens_ || (ensure_started() && timer_.listen(descriptor_));
+    return listens_;
 }
 
 void Watch::wake_at(std::int64_t moment_ns)
@@ -50,7 +53,25 @@ void Watch::wake_at(std::int64_t moment_ns)
         return;
     }
     next_ns_ = moment_ns;
-    timer_.set(platform::Deadline::at_ns(moment_ns));
+    set_timer();
+}
+
+/// Requires the lock.
+void Watch::set_timer()
+{
+    const std::int64_t moment_ns = std::min(next_ns_, listen_ns_);
+    if (moment_ns != never_ns) {
+        timer_.set(platform::Deadline::at_ns(moment_ns));
+    }
+}
+
+/// Requires the lock.
+void Watch::look_by(std::int64_t moment_ns)
+{
+    if (moment_ns < listen_ns_) {
+        listen_ns_ = moment_ns;
+        set_timer();
+    }
 }
 
 void Watch::run()
@@ -69,22 +90,75 @@ void Watch::run()
         }
         // Relaxed: a statistic.
         node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
-        {
-            // Before the sweep: what it finds withheld sets the timer again.
-            const std::lock_guard guard(lock_);
-            next_ns_ = never_ns;
-        }
+        const bool is_due = begin_turn(is_called);
         if (timer_.has_alarm()) {
             node_.host_links->alert();
+            ring_all(worker);
         }
-        if (is_called || timer_.has_alarm()) {
-            // Its bell is rung wherever it is: on its way out it may have looked already.
-            worker.ring(node_.rank_state(node_.first_rank()));
+        if (descriptor_ >= 0) {
+            deliver(worker);
         }
-        worker.work_for_all();
+        if (is_due) {
+            worker.work_for_all();
+        }
         while (worker.has_asked() && worker.help()) {
         }
         worker.hand_over();
+    }
+}
+
+/// Whether the moment has come at which ranks are to be looked after. Before the sweep: what that
+/// finds withheld sets the timer again.
+bool Watch::begin_turn(bool is_called)
+{
+    const std::lock_guard guard(lock_);
+    listens_ = listens_ && !is_called;  // it is told of once
+    const std::int64_t now_ns = platform::monotonic_ns();
+    if (now_ns >= listen_ns_) {
+        listen_ns_ = never_ns;
+    }
+    if (descriptor_ >= 0 && now_ns < next_ns_) {
+        set_timer();
+        return false;
+    }
+    next_ns_ = never_ns;
+    set_timer();
+    return true;
+}
+
+/// Bells are rung wherever the ranks are: on their way out they may have looked already.
+void Watch::ring_all(Worker& worker)
+{
+    for (std::uint32_t number = 0; number < node_.directory.rank_count; ++number) {
+        RankState& rank = node_.rank_state(number);
+        if (rank.process == node_.own_process) {
+            worker.ring(rank);
+        }
+    }
+}
+
+/// Takes in what has come, rings those that it is for, and listens again for others that sleep.
+void Watch::deliver(Worker& worker)
+{
+    const transport::Network::Delivery found = node_.network->deliver(called_);
+    for (const std::uint32_t rank : called_) {
+        worker.ring(node_.rank_state(node_.peer_of(rank)));
+    }
+    called_.clear();
+    {
+        const std::lock_guard guard(lock_);
+        if (found.is_awaited && found.is_attended) {
+            // Ranks that look take in what comes for all: to be told of each of their frames would
+            // cost more than they do. Whether they still look is seen after about as long as they
+            // have done so; the next one that goes to sleep calls the watch back at once.
+            look_by(platform::monotonic_ns() + nap_ns_);
+            nap_ns_ = std::min(2 * nap_ns_, nap_max_ns);
+            return;
+        }
+        nap_ns_ = nap_min_ns;
+    }
+    if (found.is_awaited) {
+        (void)listen();
     }
 }
 

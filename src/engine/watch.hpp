@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "platform/thread.hpp"
 #include "platform/timer.hpp"
@@ -11,6 +12,7 @@
 namespace headway::engine {
 
 class Node;
+class Worker;
 
 /// The second thread of an agent, for transports whose messages nobody rings for: it sleeps in
 /// epoll until the moment at which a frame may be seen, and then works for the ranks of this
@@ -27,11 +29,11 @@ class Watch {
     /// Thread rule: any thread of the process.
     void wake_at(std::int64_t moment_ns);
 
-    /// Once: frames for this process's rank may be there when `descriptor` can be read.
+    /// Once: frames for this process's ranks may be there when `descriptor` can be read.
     void set_descriptor(int descriptor) noexcept { descriptor_ = descriptor; }
-    /// Whenever the descriptor can be read from now on, once, the process's rank is woken if it
-    /// sleeps, and worked for if it is away. False: nobody is there to hear it.
-    /// Thread rule: the holder of that rank's ownership word.
+    /// Whenever the descriptor can be read from now on, once, what has come is taken in for all
+    /// ranks of this process that sleep or are away; those that it is for are woken, or worked for.
+    /// False: nobody is there to hear it. Thread rule: any thread of the process.
     bool listen();
 
     /// Ends the thread and waits for it. Thread rule: the last rank of the process.
@@ -39,17 +41,30 @@ class Watch {
 
   private:
     static constexpr std::int64_t never_ns = INT64_MAX;
+    static constexpr std::int64_t nap_min_ns = 200'000;
+    static constexpr std::int64_t nap_max_ns = 50'000'000;
 
     bool start();
     bool ensure_started();
     void run();
+    bool begin_turn(bool is_called);
+    void set_timer();
+    void look_by(std::int64_t moment_ns);
+    void ring_all(Worker& worker);
+    void deliver(Worker& worker);
 
     Node& node_;
     platform::TimerSleep timer_;
-    std::mutex lock_;                  ///< of what follows
-    std::int64_t next_ns_ = never_ns;  ///< what the timer is set to
+    std::mutex lock_;  ///< of what follows
+    // The timer is set to the earlier one.
+    std::int64_t next_ns_ = never_ns;    ///< when ranks are to be looked after
+    std::int64_t listen_ns_ = never_ns;  ///< when the network is to be looked at
+    std::int64_t nap_ns_ = nap_min_ns;   ///< until the next look that nobody calls for
     bool is_refused_ = false;
+    bool listens_ = false;               ///< the descriptor is slept for
+    bool is_to_listen_ = false;          ///< when the timer has run out
     int descriptor_ = -1;                ///< written before ranks communicate
+    std::vector<std::uint32_t> called_;  ///< the thread's
     std::atomic<bool> must_end_{false};  // written by stop(), read by the thread
     platform::Thread thread_;
 };

@@ -42,23 +42,35 @@ std::string version_word()
     return word;
 }
 
-std::string word_of(const base::Secret& secret)
-{
-    return std::to_string(secret.first) + "-" + std::to_string(secret.second);
-}
-
-/// Nothing: the word is none of word_of().
-std::optional<base::Secret> secret_of(std::string_view word)
-{
+/// What all processes of the job must agree on, by the word of the first one.
+struct JobWord {
     base::Secret secret;
-    const char* const end = word.data() + word.size();
-    const auto first = std::from_chars(word.data(), end, secret.first);
-    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') {
-        return std::nullopt;
+    std::uint64_t ranks_a_process = 1;
+
+    std::string word() const
+    {
+        return std::to_string(secret.first) + "-" + std::to_string(secret.second) + "-" +
+               std::to_string(ranks_a_process);
     }
-    const auto second = std::from_chars(first.ptr + 1, end, secret.second);
-    return second.ec == std::errc() && second.ptr == end ? std::optional(secret) : std::nullopt;
-}
+    /// Nothing: it is no such word.
+    static std::optional<JobWord> of(std::string_view word)
+    {
+        JobWord found;
+        const char* at = word.data();
+        const char* const end = word.data() + word.size();
+        for (std::uint64_t* const number :
+             {&found.secret.first, &found.secret.second, &found.ranks_a_process}) {
+            const auto read = std::from_chars(at, end, *number);
+            const bool is_last = number == &found.ranks_a_process;
+            if (read.ec != std::errc() || (read.ptr == end) != is_last ||
+                (!is_last && *read.ptr != '-')) {
+                return std::nullopt;
+            }
+            at = read.ptr + (is_last ? 0 : 1);
+        }
+        return found;
+    }
+};
 
 base::Result<std::unique_ptr<transport::Network>> open_module(
     const transport::NetworkOptions& options)
@@ -115,16 +127,18 @@ struct NetworkDoor::Entry {
 base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
                                                              const config::Knobs& knobs,
                                                              const boot::Placement& placement,
-                                                             std::uint32_t own_rank,
-                                                             std::uint32_t rank_count)
+                                                             int ranks_a_process)
 {
-    std::unique_ptr<NetworkDoor> door(new NetworkDoor(boot, placement, own_rank, rank_count));
-    auto network = open_module({.own_rank = own_rank,
-                                .rank_count = rank_count,
-                                .window_bytes = knobs.network_window,
-                                .provider = knobs.ofi_provider,
-                                .are_hosts_watched = knobs.network_timeout_s != 0,
-                                .interface = knobs.ofi_interface});
+    std::unique_ptr<NetworkDoor> door(new NetworkDoor(boot, placement, ranks_a_process));
+    const auto ranks = static_cast<std::uint32_t>(ranks_a_process);
+    auto network =
+        open_module({.own_rank = static_cast<std::uint32_t>(placement.place) * ranks,
+                     .own_count = ranks,
+                     .rank_count = static_cast<std::uint32_t>(boot.process_count()) * ranks,
+                     .window_bytes = knobs.network_window,
+                     .provider = knobs.ofi_provider,
+                     .are_hosts_watched = knobs.network_timeout_s != 0,
+                     .interface = knobs.ofi_interface});
     if (!network) {
         return base::Failure{network.sentence()};
     }
@@ -138,8 +152,9 @@ base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
     if (auto put = boot.put(key_of(boot.process_index()), own.word()); !put) {
         return base::Failure{put.sentence()};
     }
-    if (own_rank == 0) {
-        if (auto put = boot.put(secret_key, word_of(platform::make_secret())); !put) {
+    if (placement.place == 0) {
+        const JobWord word{platform::make_secret(), ranks};
+        if (auto put = boot.put(secret_key, word.word()); !put) {
             return base::Failure{put.sentence()};
         }
     }
@@ -169,17 +184,24 @@ base::Outcome NetworkDoor::join()
     if (!found) {
         return base::Failure{found.sentence()};
     }
-    const std::optional<base::Secret> secret = secret_of(found.value());
-    if (!secret) {
+    const std::optional<JobWord> job = JobWord::of(found.value());
+    if (!job) {
         return base::Failure{
             "the launcher handed over a secret of the job that makes no sense; is "
             "every rank of the job the same program with the same Headway?"};
     }
-    network_->join_job(*secret);
+    if (job->ranks_a_process != static_cast<std::uint64_t>(ranks_a_process_)) {
+        return base::Failure{
+            "processes of a job on several nodes host as many ranks each, but this one " +
+            std::to_string(ranks_a_process_) + " and the first one " +
+            std::to_string(job->ranks_a_process) +
+            "; start as many ranks on every host, or with mpiexec --ranks process"};
+    }
+    network_->join_job(job->secret);
     return base::Done{};
 }
 
-base::Result<NetworkDoor::Entry> NetworkDoor::find_entry(std::uint32_t rank)
+base::Result<NetworkDoor::Entry> NetworkDoor::find_entry(int place)
 {
     if (!order_) {
         auto order = boot::order_by_place(boot_);
@@ -188,13 +210,13 @@ base::Result<NetworkDoor::Entry> NetworkDoor::find_entry(std::uint32_t rank)
         }
         order_ = std::move(order.value());
     }
-    const auto found = boot_.get(key_of(boot::process_at(*order_, static_cast<int>(rank))));
+    const auto found = boot_.get(key_of(boot::process_at(*order_, place)));
     if (!found) {
         return base::Failure{found.sentence()};
     }
     auto entry = Entry::of(found.value());
     if (!entry) {
-        return base::Failure{"the launcher does not know where rank " + std::to_string(rank) +
+        return base::Failure{"the launcher does not know where " + ranks_at(place, place + 1) +
                              " is; is every rank of the job a program with the same Headway?"};
     }
     return std::move(*entry);
@@ -202,7 +224,8 @@ base::Result<NetworkDoor::Entry> NetworkDoor::find_entry(std::uint32_t rank)
 
 base::Outcome NetworkDoor::look_up(std::uint32_t rank)
 {
-    const auto found = find_entry(rank);
+    const std::lock_guard guard(lock_);
+    const auto found = find_entry(place_of(rank));
     if (!found) {
         return base::Failure{found.sentence()};
     }
@@ -212,7 +235,7 @@ base::Outcome NetworkDoor::look_up(std::uint32_t rank)
                              "' runs " + entry.version + " and this one " + version_word() +
                              "; install the same Headway on all hosts"};
     }
-    if (auto watched = watch_host_of(rank); !watched) {
+    if (auto watched = watch_host_of(place_of(rank)); !watched) {
         return watched;
     }
     return network_->introduce(rank, entry.address, entry.host);
@@ -220,17 +243,17 @@ base::Outcome NetworkDoor::look_up(std::uint32_t rank)
 
 /// Once for each host. Its processes are watched by those of other hosts in turn, so that each has
 /// about as many who watch it as there are hosts.
-base::Outcome NetworkDoor::watch_host_of(std::uint32_t rank)
+base::Outcome NetworkDoor::watch_host_of(int place)
 {
-    const auto node = static_cast<std::size_t>(placement_.node_of(static_cast<int>(rank)));
+    const auto node = static_cast<std::size_t>(placement_.node_of(place));
     if (links_ == nullptr || is_watched_[node]) {
         return base::Done{};
     }
     const std::vector<int>& firsts = placement_.node_firsts;
     const int first = firsts[node];
-    const int end = node + 1 < firsts.size() ? firsts[node + 1] : static_cast<int>(rank_count_);
+    const int end = node + 1 < firsts.size() ? firsts[node + 1] : boot_.process_count();
     const int watched = first + (placement_.place - placement_.node_first) % (end - first);
-    const auto found = find_entry(static_cast<std::uint32_t>(watched));
+    const auto found = find_entry(watched);
     if (!found) {
         return base::Failure{found.sentence()};
     }
@@ -239,12 +262,19 @@ base::Outcome NetworkDoor::watch_host_of(std::uint32_t rank)
     if (entry.watched_at == "-") {
         return base::Done{};
     }
-    const std::string ranks =
-        end - first == 1 ? "rank " + std::to_string(first)
-                         : "ranks " + std::to_string(first) + " to " + std::to_string(end - 1);
     return links_->connect({.where = entry.watched_at,
-                            .process = "rank " + std::to_string(watched),
-                            .host = "host '" + entry.host + "' (" + ranks + ")"});
+                            .process = (ranks_a_process_ == 1 ? "" : "the process of ") +
+                                       ranks_at(watched, watched + 1),
+                            .host = "host '" + entry.host + "' (" + ranks_at(first, end) + ")"});
+}
+
+std::string NetworkDoor::ranks_at(int first, int end) const
+{
+    const std::string first_rank = std::to_string(first * ranks_a_process_);
+    const int count = (end - first) * ranks_a_process_;
+    return count == 1 ? "rank " + first_rank
+                      : "ranks " + first_rank + " to " +
+                            std::to_string(first * ranks_a_process_ + count - 1);
 }
 
 void NetworkDoor::open_for(engine::Node& node)
@@ -261,11 +291,11 @@ void NetworkDoor::stop_watching(engine::Node& node)
     node.host_links = nullptr;
 }
 
-/// Looks up where a rank is. Ends the job where it cannot be reached. Thread rule: as Network.
+/// Looks up where a rank is. Ends the job where it cannot be reached. Thread rule: any thread.
 void NetworkDoor::introduce(std::uint32_t rank)
 {
     if (const auto known = look_up(rank); !known) {
-        platform::fatal(own_rank_, known.sentence());
+        platform::fatal(placement_.place * ranks_a_process_, known.sentence());
     }
 }
 

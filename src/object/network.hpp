@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,7 @@ class NetworkDoor {
     static base::Result<std::unique_ptr<NetworkDoor>> open(boot::Boot& boot,
                                                            const config::Knobs& knobs,
                                                            const boot::Placement& placement,
-                                                           std::uint32_t own_rank,
-                                                           std::uint32_t rank_count);
+                                                           int ranks_a_process);
     /// After the fence: from now on frames can be sent and received.
     base::Outcome join();
 
@@ -46,22 +46,27 @@ class NetworkDoor {
   private:
     struct Entry;
 
-    NetworkDoor(boot::Boot& boot, const boot::Placement& placement, std::uint32_t own_rank,
-                std::uint32_t rank_count)
-        : boot_(boot), placement_(placement), own_rank_(own_rank), rank_count_(rank_count)
+    NetworkDoor(boot::Boot& boot, const boot::Placement& placement, int ranks_a_process)
+        : boot_(boot), placement_(placement), ranks_a_process_(ranks_a_process)
     {
     }
 
     base::Result<std::string> open_links(std::uint64_t timeout_s);
-    base::Result<Entry> find_entry(std::uint32_t rank);
+    int place_of(std::uint32_t rank) const noexcept
+    {
+        return static_cast<int>(rank) / ranks_a_process_;
+    }
+    /// Of a place: "rank 4", "ranks 4 to 7".
+    std::string ranks_at(int first, int end) const;
+    base::Result<Entry> find_entry(int place);
     void introduce(std::uint32_t rank);
     base::Outcome look_up(std::uint32_t rank);
-    base::Outcome watch_host_of(std::uint32_t rank);
+    base::Outcome watch_host_of(int place);
 
     boot::Boot& boot_;
     const boot::Placement& placement_;
-    std::uint32_t own_rank_;
-    std::uint32_t rank_count_;
+    const int ranks_a_process_;
+    std::mutex lock_;                        ///< of what follows, once ranks communicate
     std::optional<std::vector<int>> order_;  ///< of boot::order_by_place(), once it was needed
     std::unique_ptr<transport::Network> network_;
     std::unique_ptr<platform::HostLinks> links_;

@@ -121,10 +121,11 @@ base::Outcome Process::check_node()
     if (placement_.node_count == 1) {
         return base::Done{};
     }
-    if (block_.all != boot_->process_count()) {
+    if (block_.all != boot_->process_count() * block_.count) {
         return base::Failure{
-            "ranks as threads (mpiexec --ranks thread or ult) cannot be on several nodes yet; "
-            "start the job with a process a rank, or on one node"};
+            "processes of a job on several nodes host as many ranks each, but this one has " +
+            std::to_string(block_.count) + " of " + std::to_string(block_.all) +
+            "; start as many ranks on every host, or with mpiexec --ranks process"};
     }
     if (knobs_.check != config::CheckChoice::none) {
         return base::Failure{
@@ -136,9 +137,7 @@ base::Outcome Process::check_node()
 
 base::Outcome Process::open_network()
 {
-    auto door =
-        NetworkDoor::open(*boot_, knobs_, placement_, static_cast<std::uint32_t>(first_rank()),
-                          static_cast<std::uint32_t>(rank_count()));
+    auto door = NetworkDoor::open(*boot_, knobs_, placement_, block_.count);
     if (!door) {
         return base::Failure{door.sentence()};
     }

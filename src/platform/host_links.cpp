@@ -178,6 +178,7 @@ base::Outcome HostLinks::connect(Watched watched)
     if (error == 0 && ::epoll_ctl(set_, EPOLL_CTL_ADD, link->descriptor, &event) != 0) {
         error = errno;
     }
+    const std::lock_guard guard(lock_);
     links_.push_back(std::move(link));
     if (error != 0) {
         lose(*links_.back(), error);
@@ -186,13 +187,14 @@ base::Outcome HostLinks::connect(Watched watched)
     return base::Done{};
 }
 
-/// `error` 0: the other end has closed.
+/// `error` 0: the other end has closed. Requires the lock.
 void HostLinks::lose(const Link& link, int error)
 {
     if (loss_ != nullptr) {
         return;
     }
     loss_ = std::make_unique<Loss>();
+    next_look_ns_.store(0, std::memory_order_relaxed);  // relaxed: see look()
     const std::string why = error != 0 ? std::string(" (") + std::strerror(error) + ")" : "";
     const Watched& watched = link.watched;
     if (!link.is_connected) {
@@ -228,10 +230,18 @@ void HostLinks::take_event(Link& link, std::uint32_t events)
 
 const HostLinks::Loss* HostLinks::look(std::int64_t now_ns)
 {
-    if (loss_ == nullptr && (now_ns >= next_look_ns_ || is_alerted())) {
-        // Relaxed: see alert().
+    // Relaxed: only says whether to ask for the lock; who misses something looks again.
+    if (now_ns < next_look_ns_.load(std::memory_order_relaxed) && !is_alerted()) [[likely]] {
+        return nullptr;
+    }
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) {
+        return nullptr;
+    }
+    if (loss_ == nullptr) {
+        // Relaxed: see alert(), and above.
         is_alerted_.store(false, std::memory_order_relaxed);
-        next_look_ns_ = now_ns + look_interval_ns;
+        next_look_ns_.store(now_ns + look_interval_ns, std::memory_order_relaxed);
         constexpr int events_max = 16;
         epoll_event events[events_max] = {};
         int count = 0;

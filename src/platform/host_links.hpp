@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ namespace headway::platform {
 /// for too long, or whose process has ended, ends the connection. Nobody accepts them either: the
 /// system of the other end has made them before.
 ///
-/// Thread rule: one thread at a time, except as said.
+/// Thread rule: any thread, once listen() has answered.
 class HostLinks {
   public:
     /// Hosts may be silent for `patience`, of at least a second.
@@ -47,16 +48,16 @@ class HostLinks {
         bool has_ended = false;
     };
     /// Looks whether a host was lost, if alert() was called or some time has passed since the last
-    /// look. Null: none is. Never changes back.
+    /// look. Null: none is, or another thread looks. Never changes back.
     const Loss* look(std::int64_t now_ns);
     /// Until others who watch a silent host have noticed as well.
     std::chrono::milliseconds skew() const noexcept;
 
     /// Can be read when there is something to see.
     int descriptor() const noexcept { return set_; }
-    /// The next look() looks. Thread rule: any thread.
+    /// The next look() looks.
     void alert() noexcept;
-    /// Whether it will. Thread rule: any thread.
+    /// Whether it will.
     bool is_alerted() const noexcept;
 
   private:
@@ -69,10 +70,11 @@ class HostLinks {
     int set_ = -1;
     int listener_ = -1;
     std::string own_address_;  ///< of connections, with any port
+    std::mutex lock_;          ///< of the two below
     std::vector<std::unique_ptr<Link>> links_;
     std::unique_ptr<Loss> loss_;
-    std::int64_t next_look_ns_ = 0;
-    std::atomic<bool> is_alerted_{false};  // written by the watch and who looks
+    std::atomic<std::int64_t> next_look_ns_{0};  // written by who looks; 0: a host is lost
+    std::atomic<bool> is_alerted_{false};        // written by the watch and who looks
 };
 
 }  // namespace headway::platform

@@ -91,13 +91,16 @@ void add_departure(Driver& driver, Op* send, const DistantRequest& wanted, std::
     *end = made;
 }
 
-/// Whether the message can be read. Those that came first are read first.
+int start_reads(Driver& driver, Arrival& arrival);
+
+/// Whether the message can be read. It is begun at once: a call that receives what was offered long
+/// ago may be followed by no sweep.
 bool add_arrival(Driver& driver, Op* receive, const DistantOffer& offer, std::uint32_t sender,
                  std::uint64_t bytes)
 {
-    transport::Network& network = *driver.node().network;
     void* target = nullptr;
-    if (!network.can_read() || !network.prepare_target(receive->address, bytes, &target)) {
+    if (!driver.node().network->can_read() ||
+        !driver.port()->prepare_target(receive->address, bytes, &target)) {
         return false;
     }
     void* place = driver.allocator().allocate(sizeof(Arrival));
@@ -114,23 +117,23 @@ bool add_arrival(Driver& driver, Op* receive, const DistantOffer& offer, std::ui
         end = &(*end)->next;
     }
     *end = made;
+    (void)start_reads(driver, *made);
     return true;
 }
 
 /// The number of reads that were started.
 int start_reads(Driver& driver, Arrival& arrival)
 {
-    transport::Network& network = *driver.node().network;
     int started = 0;
     while (arrival.asked_bytes < arrival.total_bytes && arrival.reads < reads_a_message) {
         const std::uint64_t bytes =
             std::min(read_bytes_max, arrival.total_bytes - arrival.asked_bytes);
         const base::Status status =
-            network.read(driver.node().job_rank(arrival.sender), arrival.offer.exposure,
-                         arrival.asked_bytes, arrival.receive->address + arrival.asked_bytes, bytes,
-                         arrival.target, reinterpret_cast<std::uintptr_t>(&arrival));
+            driver.port()->read(driver.node().job_rank(arrival.sender), arrival.offer.exposure,
+                                arrival.asked_bytes, arrival.receive->address + arrival.asked_bytes,
+                                bytes, arrival.target, reinterpret_cast<std::uintptr_t>(&arrival));
         if (status == base::Status::failed) {
-            platform::fatal(driver.rank().job_rank, network.failure());
+            platform::fatal(driver.rank().job_rank, driver.node().network->failure());
         }
         if (status != base::Status::done) {
             break;
@@ -145,7 +148,7 @@ int start_reads(Driver& driver, Arrival& arrival)
 /// All bytes are there: the sender may have its memory back.
 void finish_arrival(Driver& driver, Arrival* arrival)
 {
-    driver.node().network->release_target(arrival->target);
+    driver.port()->release_target(arrival->target);
     const DistantRequest answer{.send = arrival->offer.send};
     if (!driver.post_record(arrival->sender, transport::FrameKind::distant_request, answer)) {
         no_room(driver);
@@ -183,11 +186,10 @@ void offer_to_distant(Driver& driver, Op* send)
     if (offer.send == 0) {
         no_room(driver);
     }
-    transport::Network& network = *driver.node().network;
     if (send->size_bytes >= driver.node().knobs.network_read_min && send->size_bytes != 0 &&
-        network.can_read()) {
+        driver.node().network->can_read()) {
         tickets.find(offer.send, send->peer)->exposed =
-            network.expose(send->address, send->size_bytes, &offer.exposure);
+            driver.port()->expose(send->address, send->size_bytes, &offer.exposure);
         if (tickets.find(offer.send, send->peer)->exposed == nullptr) {
             offer.exposure = {};
         }
@@ -246,7 +248,7 @@ void take_request(Driver& driver, const transport::Frame& frame, std::uint32_t s
         refuse(driver, sender, "a request for a message that was not offered");
     }
     Op* const send = entry->op;
-    driver.node().network->conceal(entry->exposed);
+    driver.port()->conceal(entry->exposed);
     tickets.cancel(wanted.send);
     if (wanted.bytes == 0) {
         driver.complete(send);
@@ -299,7 +301,7 @@ int move_arrivals(Driver& driver)
 {
     int events = 0;
     std::uint64_t cookie = 0;
-    while (driver.node().network->poll_read(cookie)) {
+    while (driver.port()->poll_read(cookie)) {
         --reinterpret_cast<Arrival*>(cookie)->reads;
         ++events;
     }

@@ -3,15 +3,19 @@
 // A process's way to ranks of other nodes. What implements it is a module beside the library
 // (src/transport/ofi), opened when a second node appears.
 //
-// Ranks are named by their numbers in the job. All state is private to the process. Thread rule:
-// the holder of the ownership word of the process's rank, one at a time, except as said.
+// One network serves all ranks of the process; each has a port of its own, which keeps what lies
+// between it and other ranks. Whoever polls takes in what has come for any of them: what is for
+// another one waits at that one's port, and the poller is told whom to ring.
+//
+// Ranks are named by their numbers in the job. All state is private to the process. Thread rules:
+// of a port, the holder of the ownership word of its rank, one at a time; of a network, any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/secret.hpp"
@@ -21,8 +25,9 @@
 namespace headway::transport {
 
 struct NetworkOptions {
-    std::uint32_t own_rank = 0;
-    std::uint32_t rank_count = 0;
+    std::uint32_t own_rank = 0;    ///< the first of this process
+    std::uint32_t own_count = 1;   ///< ranks of this process, neighbours
+    std::uint32_t rank_count = 0;  ///< of the job
     /// Most bytes of frames to one rank that it has not taken yet.
     std::uint64_t window_bytes = std::uint64_t{1} << 20;
     std::string provider;  ///< name of a libfabric provider; empty: the best there is
@@ -40,40 +45,28 @@ struct Exposure {
     std::uint64_t key = no_key;
 };
 
-class Network {
+/// A rank's end of the network.
+class Port {
   public:
-    Network() = default;
-    Network(const Network&) = delete;
-    Network& operator=(const Network&) = delete;
-    virtual ~Network() = default;
+    Port() = default;
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+    virtual ~Port() = default;
 
-    /// Where this process can be reached, as others give it to introduce(): printable, no blanks.
-    virtual const std::string& address() const noexcept = 0;
-    /// The same as the system's sockets name it; empty where the network has other addresses.
-    virtual const std::string& socket_address() const noexcept = 0;
-    /// What it runs over, for reports: provider and interface.
-    virtual const std::string& description() const noexcept = 0;
-
-    /// Before the first frame. Frames of those who do not know `secret` are dropped.
-    virtual void join_job(const base::Secret& secret) noexcept = 0;
-    /// From now on frames may be posted to `rank`, which runs on `host`. Failure: the address makes
-    /// no sense to the provider.
-    virtual base::Outcome introduce(std::uint32_t rank, std::string_view address,
-                                    std::string_view host) = 0;
-    virtual bool knows(std::uint32_t rank) const noexcept = 0;
-
-    virtual std::size_t frame_bytes_max() const noexcept = 0;
     /// As the concept of transport.hpp: done, retry_lane_full (the window, or the provider has no
-    /// room), retry_not_connected; or failed, see failure(). Requires knows(rank).
+    /// room), retry_not_connected; or failed, see Network::failure(). Requires that the network
+    /// knows `rank`.
     virtual base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
                               const void* payload, std::size_t payload_bytes) noexcept = 0;
-    /// The oldest unreleased frame of some rank, or false; also what moves everything else.
+    /// The oldest unreleased frame of some rank, or false; also what moves everything else. False
+    /// too while another thread looks: it takes in what is for this port, and has it called.
     virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
     /// Gives back the frame of the last successful poll, exactly once.
     virtual void release() noexcept = 0;
+    /// Another rank of this process for which polls here have taken something in: the caller has
+    /// to ring it. False: there is none any more.
+    virtual bool poll_called(std::uint32_t& rank) noexcept = 0;
 
-    /// Whether memory of other ranks can be read without frames.
-    virtual bool can_read() const noexcept = 0;
     /// Lets others read `bytes` bytes at `address` until conceal() of what this returns. Null: the
     /// provider refuses, and the bytes have to go in frames.
     virtual void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept = 0;
@@ -100,11 +93,51 @@ class Network {
     /// Whether the newest post or read for some rank was refused because it is not connected. The
     /// descriptor need not tell when it is: who wants to send has to try again now and then.
     virtual bool has_unconnected() const noexcept = 0;
-    /// Readable when a poll may find something, after prepare_sleep() said true. Negative: the
-    /// provider has none, and one has to look now and then.
-    virtual int descriptor() const noexcept = 0;
-    /// False: poll again first.
+    /// True: until its next poll this rank is called by whoever takes something in for it, and it
+    /// is for its sake that somebody has to look when the network's descriptor can be read. False:
+    /// poll again first.
     virtual bool prepare_sleep() noexcept = 0;
+};
+
+class Network {
+  public:
+    Network() = default;
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+    virtual ~Network() = default;
+
+    /// Where this process can be reached, as others give it to introduce(): printable, no blanks.
+    virtual const std::string& address() const noexcept = 0;
+    /// The same as the system's sockets name it; empty where the network has other addresses.
+    virtual const std::string& socket_address() const noexcept = 0;
+    /// What it runs over, for reports: provider and interface.
+    virtual const std::string& description() const noexcept = 0;
+
+    /// Before the first frame. Frames of those who do not know `secret` are dropped.
+    virtual void join_job(const base::Secret& secret) noexcept = 0;
+    /// From now on frames may be posted to `rank`, whose process is at `address`, on `host`.
+    /// Failure: the address makes no sense to the provider.
+    virtual base::Outcome introduce(std::uint32_t rank, std::string_view address,
+                                    std::string_view host) = 0;
+    virtual bool knows(std::uint32_t rank) const noexcept = 0;
+
+    virtual std::size_t frame_bytes_max() const noexcept = 0;
+    /// Whether memory of other ranks can be read without frames.
+    virtual bool can_read() const noexcept = 0;
+
+    /// Of a rank of this process; it lives as long as the network.
+    virtual Port& port(std::uint32_t rank) noexcept = 0;
+
+    /// Readable when somebody may find something, after prepare_sleep() of a port said true.
+    /// Negative: the provider has none, and one has to look now and then.
+    virtual int descriptor() const noexcept = 0;
+    struct Delivery {
+        bool is_awaited = false;   ///< some port still sleeps
+        bool is_attended = false;  ///< ports have polled again and again since the last delivery
+    };
+    /// For who sleeps on the descriptor: takes in what has come, for all ports that sleep, and adds
+    /// the ranks that have to be rung to `called`. Then the descriptor tells of what comes next.
+    virtual Delivery deliver(std::vector<std::uint32_t>& called) noexcept = 0;
 
     /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank
     /// and host concerned where they are known. Never changes back.

@@ -54,6 +54,7 @@ class OfiEndpoint {
 
     const std::string& why_not() const noexcept { return why_not_; }
     ofi::OfiNetwork& network(std::uint32_t rank) { return *networks_[rank]; }
+    Port& port(std::uint32_t rank) { return networks_[rank]->port(rank); }
 
     static constexpr std::size_t frame_bytes_max() noexcept
     {
@@ -66,7 +67,7 @@ class OfiEndpoint {
         base::Status status = base::Status::failed;
         int looks = looks_in_vain;
         await([&] {
-            status = networks_[0]->post(1, kind, header, payload, bytes);
+            status = port(0).post(1, kind, header, payload, bytes);
             if (status == base::Status::done) {
                 return true;
             }
@@ -82,7 +83,7 @@ class OfiEndpoint {
 
     /// After a refusal: the window was not what was full, but the provider, which may have room
     /// again by itself (the threads of `sockets` send when they get a core).
-    bool drains_by_itself() const noexcept { return networks_[0]->has_unsent(); }
+    bool drains_by_itself() const noexcept { return networks_[0]->port(0).has_unsent(); }
 
     bool poll(Frame& frame)
     {
@@ -91,7 +92,7 @@ class OfiEndpoint {
         await([&] {
             std::uint32_t sender = 0;
             (void)move_both();
-            is_there = networks_[1]->poll(frame, sender);
+            is_there = port(1).poll(frame, sender);
             return is_there || (under_way_ == 0 && --looks == 0);
         });
         return is_there;
@@ -100,7 +101,7 @@ class OfiEndpoint {
     void release()
     {
         --under_way_;
-        networks_[1]->release();
+        port(1).release();
     }
 
   private:
@@ -112,8 +113,8 @@ class OfiEndpoint {
     {
         Frame frame;
         std::uint32_t sender = 0;
-        const bool has_arrived = networks_[1]->poll(frame, sender);
-        if (networks_[0]->poll(frame, sender)) {
+        const bool has_arrived = port(1).poll(frame, sender);
+        if (port(0).poll(frame, sender)) {
             throw std::runtime_error("a frame came back that nobody has posted");
         }
         return has_arrived;

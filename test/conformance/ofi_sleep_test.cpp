@@ -34,7 +34,7 @@ class OfiSleepTest : public ::testing::TestWithParam<const char*> {
         if (!link.why_not().empty()) {
             GTEST_SKIP() << link.why_not();
         }
-        if (receiver().descriptor() < 0) {
+        if (descriptor() < 0) {
             GTEST_SKIP() << "the provider " << GetParam() << " has no descriptor to sleep on";
         }
         // Connections are made, and their wake-ups are over.
@@ -43,8 +43,9 @@ class OfiSleepTest : public ::testing::TestWithParam<const char*> {
         }
     }
 
-    ofi::OfiNetwork& sender() { return link.network(0); }
-    ofi::OfiNetwork& receiver() { return link.network(1); }
+    Port& sender() { return link.port(0); }
+    Port& receiver() { return link.port(1); }
+    int descriptor() { return link.network(1).descriptor(); }
 
     /// Moves what the sender has under way; nothing comes to it.
     void move_sender()
@@ -90,7 +91,7 @@ TEST_P(OfiSleepTest, WhoSleepsIsNotWokenForNothingForEver)
     int wakes = 0;
     for (int turn = 0; turn < 1000; ++turn) {
         ASSERT_TRUE(prepare());
-        wakes += is_readable(receiver().descriptor(), 0) ? 1 : 0;
+        wakes += is_readable(descriptor(), 0) ? 1 : 0;
     }
     EXPECT_LE(wakes, 2 * needless_max);
 }
@@ -107,11 +108,11 @@ TEST_P(OfiSleepTest, AFrameWakesWhoSleeps)
         bool has_slept = false;
         bool is_woken = false;
         while (!receiver().poll(frame, from)) {
-            ASSERT_TRUE(receiver().failure().empty()) << receiver().failure();
+            ASSERT_TRUE(link.network(1).failure().empty()) << link.network(1).failure();
             ASSERT_NO_FATAL_FAILURE(move_sender());
             if (receiver().prepare_sleep()) {
                 // The sleep ends now and then only so that the sender moves on.
-                const bool is_called = is_readable(receiver().descriptor(), 1000);
+                const bool is_called = is_readable(descriptor(), 1000);
                 has_slept = true;
                 is_woken = is_woken || is_called;
                 wakes += is_called ? 1 : 0;

@@ -53,13 +53,14 @@ class OfiStrangerTest : public ::testing::TestWithParam<const char*> {
     {
         std::size_t sent = 0;
         await([&] {
-            if (sent < values.size() && stranger.post(1, FrameKind::eager, {}, &values[sent],
-                                                      sizeof values[sent]) == base::Status::done) {
+            if (sent < values.size() &&
+                stranger.port(0).post(1, FrameKind::eager, {}, &values[sent],
+                                      sizeof values[sent]) == base::Status::done) {
                 ++sent;
             }
-            look(stranger);
-            look(victim());
-            return sent == values.size() && !stranger.has_unsent();
+            look(stranger.port(0));
+            look(link.port(1));
+            return sent == values.size() && !stranger.port(0).has_unsent();
         });
     }
 
@@ -86,11 +87,11 @@ class OfiStrangerTest : public ::testing::TestWithParam<const char*> {
         }
     }
 
-    static void look(ofi::OfiNetwork& network)
+    static void look(Port& port)
     {
         Frame frame;
         std::uint32_t sender = 0;
-        ASSERT_FALSE(network.poll(frame, sender)) << "a stranger's frame came through";
+        ASSERT_FALSE(port.poll(frame, sender)) << "a stranger's frame came through";
     }
 
     OfiEndpoint link;
@@ -152,7 +153,7 @@ TEST_P(OfiStrangerTest, WhatIsNoFrameComesToNothing)
             (void)fi_cq_readerr(stranger.value().completions.get(), &error, 0);
         }
         ended += count == 1 || count == -FI_EAVAIL ? 1 : 0;
-        look(victim());
+        look(link.port(1));
         return begun == count_of_all && (ended == begun || --looks_left == 0);
     });
     expect_member(2);

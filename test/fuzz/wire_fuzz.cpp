@@ -22,8 +22,10 @@ void demand(bool holds)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     using namespace headway::transport;
-    constexpr ofi::Judge by = {
-        .secret = {.first = 0x0123'4567'89AB'CDEF, .second = 7}, .own_rank = 2, .rank_count = 5};
+    constexpr ofi::Judge by = {.secret = {.first = 0x0123'4567'89AB'CDEF, .second = 7},
+                               .own_rank = 2,
+                               .own_count = 1,
+                               .rank_count = 5};
     ofi::WireHeader header;
     const ofi::Verdict verdict = ofi::judge(data, size, by, &header);
     if (verdict == ofi::Verdict::good) {

@@ -49,6 +49,13 @@ def why_not() -> str:
     return reason
 
 
+def host_words(ranks: str, count: int) -> list[str]:
+    """What goes before a program of whose ranks each process has `count`, which are threads of its
+    ("thread") or user-level ones ("ult")."""
+    return [str(stage() / "bin/headway-host"), "-n", str(count),
+            *(["--ult"] if ranks == "ult" else [])]
+
+
 def plain_environment() -> dict[str, str]:
     """The environment without marks of a launcher, and without settings."""
     return {name: value for name, value in os.environ.items()
@@ -171,6 +178,42 @@ class Jobs(HostsTest):
                              [self.hosts.space(place) for place in (1, 1, 2, 2)])
 
 
+class RanksThatAreThreads(HostsTest):
+    """One process a host, with one endpoint for all its ranks."""
+
+    def run_hosted(self, ranks: str, count: int, *words: str, **settings: str) -> None:
+        """A job with `count` ranks on each host that must end well."""
+        done = self.start(2, 1, *host_words(ranks, count), self.between, *words, **settings)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        where = dict(re.findall(rf"^between: rank (\d+) of {2 * count} on (\S+)$", done.stdout,
+                                re.MULTILINE))
+        self.assertEqual([where.get(str(rank)) for rank in range(2 * count)],
+                         [self.hosts.space(place) for place in (1, 2) for _ in range(count)],
+                         done.stdout + done.stderr)
+
+    def test_two_ranks_a_host(self) -> None:
+        for ranks in ("thread", "ult"):
+            self.run_hosted(ranks, 2, "300000")
+
+    def test_many_ranks_of_one_endpoint(self) -> None:
+        self.run_hosted("ult", 12, "3000")
+        self.run_hosted("thread", 5, "3000")
+
+    def test_long_messages_in_frames_and_a_small_window(self) -> None:
+        for ranks in ("thread", "ult"):
+            self.run_hosted(ranks, 2, "300000", network_window="128K", network_read_min="1T")
+            self.run_hosted(ranks, 2, "100000", network_read_min="0", eager_limit="0")
+
+    def test_hosts_that_take_different_numbers_are_refused(self) -> None:
+        command = (f"case $(hostname) in {self.hosts.space(2)}) n=3;; *) n=2;; esac; "
+                   f"exec {stage()}/bin/headway-host -n $n {self.between} 1000")
+        done = self.start(2, 1, "sh", "-c", command)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stdout + done.stderr,
+                         "processes of a job on several nodes host as many ranks each, but this "
+                         "one 3 and the first one 2; start as many")
+
+
 class OwnMpiexec(HostsTest):
     """mpiexec where a job is not for this machine alone."""
 
@@ -199,6 +242,16 @@ class OwnMpiexec(HostsTest):
         self.expect(self.hand_over(4, "--hosts", ",".join(self.hosts.addresses), "--ppn", "2"),
                     "--hosts", [1, 1, 2, 2])
 
+    def test_ranks_that_are_threads(self) -> None:
+        names = ",".join(self.hosts.addresses)
+        for ranks in ("thread", "ult"):
+            self.expect(self.hand_over(4, "--hosts", names, "--ranks", ranks), "--hosts",
+                        [1, 1, 2, 2])
+        done = self.hand_over(5, "--hosts", names, "--ranks", "thread")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "are as many in every process .* which they cannot be here; "
+                                      "choose -n and --ppn")
+
     def test_hosts_of_a_batch_job(self) -> None:
         first, second = self.hosts.addresses
         with tempfile.NamedTemporaryFile("w") as file:
@@ -219,6 +272,12 @@ class OwnMpiexec(HostsTest):
 
 
 class Faults(HostsTest):
+    def test_a_rank_that_is_a_thread_ends_the_job(self) -> None:
+        for ranks in ("thread", "ult"):
+            done = self.start(2, 1, *host_words(ranks, 2), self.between, "abort")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("between: rank 3: was told to abort", done.stdout + done.stderr)
+
     def test_a_host_whose_ranks_are_killed_ends_the_job(self) -> None:
         job = subprocess.Popen(
             self.hosts.hydra(self.hydra, 4, 2, self.between, "forever"),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI programs of test/mpi, over two hosts made of network namespaces with two ranks each.
 
-`python3 test/interop/suite.py [PART OF A NAME ...]`: prints what fails; the last line counts.
+`python3 test/interop/suite.py [--ranks process|thread|ult] [PART OF A NAME ...]`: prints what
+fails; the last line counts. Ranks that are threads are those of one process a host.
 """
 
+import argparse
 import subprocess
 import sys
 import time
@@ -30,32 +32,41 @@ LEFT_OUT = {
 FEWER = {"point_to_point/bounded": {"CHECK_MESSAGES": "6000"}}
 
 
-def rows(parts: list[str]) -> list[dict[str, Any]]:
+def ranks_of(row: dict[str, Any], host: str) -> int:
+    """As many as a row allows, as many on each host where they are threads; 0: none."""
+    step = 1 if host == "process" else RANKS // RANKS_A_HOST
+    return max((count for count in row["ranks"] if count <= RANKS and count % step == 0),
+               default=0)
+
+
+def rows(parts: list[str], host: str) -> list[dict[str, Any]]:
     """What runs here: programs that mpiexec starts with at most as many ranks as there are."""
     chosen = []
     for row in mpi_tests.read_rows(mpi_tests.FOLDER / "list.toml"):
         name = row["program"]
-        if "process" not in row["host"] or "long" in row.get("labels", []):
+        if host not in row["host"] or "long" in row.get("labels", []):
             continue
-        if name in LEFT_OUT or not any(count <= RANKS for count in row["ranks"]):
-            print(f"left out: {name}: {LEFT_OUT.get(name, 'needs more ranks')}")
+        if name in LEFT_OUT or ranks_of(row, host) == 0:
+            print(f"left out: {name}: {LEFT_OUT.get(name, 'needs other numbers of ranks')}")
         elif not parts or any(part in name for part in parts):
             chosen.append(row)
     return chosen
 
 
-def run(made: hosts.Hosts, hydra: str, library: mpi_tests.Library,
-        row: dict[str, Any]) -> tuple[bool, str]:
+def run(made: hosts.Hosts, hydra: str, library: mpi_tests.Library, row: dict[str, Any],
+        host: str) -> tuple[bool, str]:
     """Whether a row ended as it must, and what it printed."""
-    ranks = max(count for count in row["ranks"] if count <= RANKS)
+    ranks = ranks_of(row, host)
+    program = (str(mpi_tests.binary_of(row["program"], library)), *row.get("arguments", []))
     environment = hosts_test.plain_environment() | made.environment()
     environment |= {f"HEADWAY_{name.upper()}": str(value)
                     for name, value in row.get("knobs", {}).items()}
     environment |= {name: str(value) for name, value in row.get("environment", {}).items()}
     environment |= FEWER.get(row["program"], {}) | {"CHECK_WATCHDOG": str(LIMIT_S)}
-    command = made.hydra(hydra, ranks, RANKS_A_HOST,
-                         str(mpi_tests.binary_of(row["program"], library)),
-                         *row.get("arguments", []))
+    if host == "process":
+        command = made.hydra(hydra, ranks, RANKS_A_HOST, *program)
+    else:
+        command = made.hydra(hydra, 2, 1, *hosts_test.host_words(host, ranks // 2), *program)
     try:
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
@@ -70,15 +81,20 @@ def main(arguments: list[str]) -> int:
     if reason:
         print(f"no hosts: {reason}")
         return SKIP_CODE
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ranks", choices=["process", "thread", "ult"], default="process")
+    parser.add_argument("parts", nargs="*")
+    asked = parser.parse_args(arguments)
     library = mpi_tests.of_preset("release")
-    chosen = rows(arguments)
+    chosen = rows(asked.parts, asked.ranks)
     failed = 0
     for program in sorted({row["program"] for row in chosen}):
         mpi_tests.compile_program(program, library)
     with hosts.hosts(2) as made:
         for row in chosen:
             started = time.monotonic()
-            is_good, text = run(made, str(hosts_test.find_hydra()), library, row)
+            is_good, text = run(made, str(hosts_test.find_hydra()), library, row,
+                                asked.ranks)
             name = " ".join([row["program"], *row.get("arguments", []),
                              *(f"{key}={value}" for key, value in row.get("knobs", {}).items())])
             if not is_good:

@@ -22,10 +22,13 @@ struct Target {
     enum class Kind : std::uint8_t { send, receive, read } kind = Kind::send;
 };
 
+class OfiPort;
+
 /// A frame on its way out.
 struct SendSlot : Target {
     std::byte* bytes = nullptr;
-    std::uint32_t rank = 0;  ///< whose frame it is
+    OfiPort* port = nullptr;  ///< who sends it
+    std::uint32_t rank = 0;   ///< whose frame it is
     SendSlot* next_free = nullptr;
 };
 
@@ -40,7 +43,6 @@ class SendSlots {
         SendSlot* const slot = free_;
         if (slot != nullptr) {
             free_ = slot->next_free;
-            ++in_use_;
         }
         return slot;
     }
@@ -48,9 +50,7 @@ class SendSlots {
     {
         slot->next_free = free_;
         free_ = slot;
-        --in_use_;
     }
-    bool are_in_use() const noexcept { return in_use_ != 0; }
     void* descriptor() const noexcept { return region_.descriptor(); }
 
   private:
@@ -58,12 +58,12 @@ class SendSlots {
     std::vector<SendSlot> slots_;
     Region region_;
     SendSlot* free_ = nullptr;
-    std::size_t in_use_ = 0;
 };
 
 /// A read of another rank's memory.
 struct ReadSlot : Target {
-    std::uint32_t rank = 0;  ///< whose memory it is
+    OfiPort* port = nullptr;  ///< who reads
+    std::uint32_t rank = 0;   ///< whose memory it is
     std::uint64_t cookie = 0;
 };
 
@@ -71,6 +71,8 @@ struct ReadSlot : Target {
 /// can (FI_MULTI_RECV), else with one.
 struct ReceiveBlock : Target {
     std::byte* bytes = nullptr;
+    std::uint32_t pins = 0;  ///< frames in it that ports look at
+    bool is_spent = false;   ///< nothing more comes in it
 };
 
 class ReceiveBlocks {

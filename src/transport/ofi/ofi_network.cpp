@@ -48,11 +48,16 @@ std::string bytes_of(std::string_view hex)
 
 OfiNetwork::OfiNetwork(Fabric fabric, const NetworkOptions& options)
     : fabric_(std::move(fabric)),
-      judge_{.secret = {}, .own_rank = options.own_rank, .rank_count = options.rank_count},
+      judge_{.secret = {},
+             .own_rank = options.own_rank,
+             .own_count = options.own_count,
+             .rank_count = options.rank_count},
       window_bytes_(options.window_bytes),
-      are_hosts_watched_(options.are_hosts_watched),
-      peers_(options.rank_count)
+      are_hosts_watched_(options.are_hosts_watched)
 {
+    for (std::uint32_t i = 0; i < options.own_count; ++i) {
+        ports_.push_back(std::make_unique<OfiPort>(*this, options.own_rank + i));
+    }
 }
 
 base::Result<std::unique_ptr<OfiNetwork>> OfiNetwork::open(const NetworkOptions& options)
@@ -107,173 +112,116 @@ void OfiNetwork::join_job(const base::Secret& secret) noexcept
     judge_.secret = secret;
 }
 
-OfiNetwork::Peer& OfiNetwork::peer_of(std::uint32_t rank)
-{
-    std::unique_ptr<Peer>& peer = peers_[rank];
-    if (peer == nullptr) {
-        peer = std::make_unique<Peer>();
-        peer->rank = rank;
-        peer->name = "rank " + std::to_string(rank);
-    }
-    return *peer;
-}
-
 base::Outcome OfiNetwork::introduce(std::uint32_t rank, std::string_view address,
                                     std::string_view host)
 {
-    Peer& peer = peer_of(rank);
-    peer.name = "rank " + std::to_string(rank) + " on host '" + std::string(host) + "'";
+    const std::string name =
+        "rank " + std::to_string(rank) + " on host '" + std::string(host) + "'";
     const std::size_t colon = address.rfind(':');
     const std::string_view own(address_);
     if (colon == std::string_view::npos ||
         address.substr(0, colon) != own.substr(0, own.rfind(':'))) {
-        return base::Failure{peer.name + " uses the network '" +
+        return base::Failure{name + " uses the network '" +
                              std::string(address.substr(0, std::min(colon, address.size()))) +
                              "' and this one '" + std::string(own.substr(0, own.rfind(':'))) +
                              "'; set HEADWAY_OFI_PROVIDER to one that all hosts have"};
     }
-    const std::string bytes = bytes_of(address.substr(colon + 1));
-    if (bytes.empty() ||
-        fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &peer.address, 0, nullptr) != 1) {
-        return base::Failure{"the network address of " + peer.name +
-                             " makes no sense here; do "
-                             "all hosts have the same libfabric provider?"};
+    const std::lock_guard guard(lock_);
+    const auto known = processes_.find(address);
+    fi_addr_t there = known != processes_.end() ? known->second : FI_ADDR_UNSPEC;
+    if (known == processes_.end()) {
+        const std::string bytes = bytes_of(address.substr(colon + 1));
+        if (bytes.empty() ||
+            fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &there, 0, nullptr) != 1) {
+            return base::Failure{"the network address of " + name +
+                                 " makes no sense here; do "
+                                 "all hosts have the same libfabric provider?"};
+        }
+        processes_.emplace(address, there);
     }
-    peer.is_known = true;
+    destinations_.try_emplace(rank, Destination{there, name});
     return base::Done{};
+}
+
+bool OfiNetwork::knows(std::uint32_t rank) const noexcept
+{
+    const std::lock_guard guard(lock_);
+    return destinations_.contains(rank);
 }
 
 void OfiNetwork::fail(std::string sentence) noexcept
 {
     if (failure_.empty()) {
         failure_ = std::move(sentence);
+        // (1) release, pairs with (2).
+        has_failed_.store(true, std::memory_order_release);
     }
+}
+
+const std::string& OfiNetwork::failure() const noexcept
+{
+    // (2) acquire, pairs with (1).
+    return has_failed_.load(std::memory_order_acquire) ? failure_ : no_failure_;
 }
 
 std::string OfiNetwork::describe(std::uint32_t rank) const
 {
-    return peers_[rank] != nullptr ? peers_[rank]->name : "rank " + std::to_string(rank);
+    const auto found = destinations_.find(rank);
+    return found != destinations_.end() ? found->second.name : "rank " + std::to_string(rank);
 }
 
-base::Status OfiNetwork::post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
-                              const void* payload, std::size_t payload_bytes) noexcept
+/// Something was taken in for a port: who is not looking at it himself rings its rank.
+void OfiNetwork::call(OfiPort& port, const Look& look) noexcept
 {
-    Peer& peer = *peers_[rank];
-    const std::uint64_t open_bytes = peer.sent - peer.acknowledged;
-    if (open_bytes + sizeof(WireHeader) + payload_bytes > window_bytes_) {
-        return base::Status::retry_lane_full;
-    }
-    return transmit(peer, kind, header, payload, payload_bytes);
-}
-
-base::Status OfiNetwork::transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
-                                  const void* payload, std::size_t payload_bytes) noexcept
-{
-    if (!failure_.empty()) [[unlikely]] {
-        return base::Status::failed;
-    }
-    SendSlot* const slot = slots_.acquire();
-    if (slot == nullptr) {
-        return base::Status::retry_lane_full;
-    }
-    WireHeader wire;
-    wire.magic = wire_magic;
-    wire.version = wire_version;
-    wire.kind = kind;
-    wire.flags = is_full_ ? wire_is_full : std::uint8_t{0};
-    wire.taken = peer.taken;
-    wire.sender = judge_.own_rank;
-    wire.receiver = peer.rank;
-    wire.number = peer.frames_sent;
-    wire.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
-    wire.message = header;
-    wire.proof = proof_of(wire, judge_.secret);
-    std::memcpy(slot->bytes, &wire, sizeof wire);
-    if (payload_bytes != 0) {  // an empty payload may have no address
-        std::memcpy(slot->bytes + sizeof wire, payload, payload_bytes);
-    }
-    slot->rank = peer.rank;
-    const std::size_t bytes = sizeof wire + payload_bytes;
-    const long code = fi_send(fabric_.endpoint.get(), slot->bytes, bytes, slots_.descriptor(),
-                              peer.address, &slot->context);
-    if (code != 0) {
-        slots_.release(slot);
-        if (code == -FI_EAGAIN) {
-            note(peer, true);
-            return base::Status::retry_not_connected;
-        }
-        fail(peer.name + " cannot be reached over " + description_ + " (" +
-             fi_strerror(static_cast<int>(-code)) + "); is it alive, and its network up?");
-        return base::Status::failed;
-    }
-    note(peer, false);
-    ++peer.frames_sent;
-    peer.told = peer.taken;
-    if (kind != FrameKind::none) {
-        peer.sent += bytes;
-    }
-    return base::Status::done;
-}
-
-/// What the provider said of the newest frame or read for a peer. It has one word for a connection
-/// that is being made and a queue that is full; of the latter the descriptor would tell.
-void OfiNetwork::note(Peer& peer, bool is_unconnected) noexcept
-{
-    if (peer.is_unconnected != is_unconnected) [[unlikely]] {
-        peer.is_unconnected = is_unconnected;
-        unconnected_ += is_unconnected ? 1 : UINT32_MAX;
-    }
-}
-
-void OfiNetwork::owe(Peer& peer) noexcept
-{
-    if (!peer.is_owed) {
-        peer.is_owed = true;
-        owing_.push_back(&peer);
-    }
-}
-
-/// Tells what was taken to whom it is due, as far as the provider has room.
-void OfiNetwork::pay() noexcept
-{
-    std::erase_if(owing_, [&](Peer* peer) {
-        if (!peer->is_known ||
-            transmit(*peer, FrameKind::none, {}, nullptr, 0) != base::Status::done) {
-            return false;
-        }
-        peer->is_owed = false;
-        return true;
-    });
-}
-
-void OfiNetwork::announce_full(bool is_full) noexcept
-{
-    if (is_full == is_full_) {
+    if (&port == look.port || port.is_called_) {
         return;
     }
-    is_full_ = is_full;
-    for (const auto& peer : peers_) {
-        if (peer != nullptr && peer->frames_received != 0) {
-            owe(*peer);
+    port.is_called_ = true;
+    sleeping_ -= std::exchange(port.sleeps_, false) ? 1 : 0;
+    look.called->push_back(port.rank_);
+}
+
+/// The provider has room again, for whoever comes first.
+void OfiNetwork::make_room(const Look& look) noexcept
+{
+    if (wanting_ == 0) [[likely]] {
+        return;
+    }
+    for (const auto& port : ports_) {
+        if (port->wants_room_) {
+            call(*port, look);
         }
     }
 }
 
 /// False: there is none.
-bool OfiNetwork::read_completions() noexcept
+bool OfiNetwork::read_completions(const Look& look) noexcept
 {
     const ssize_t count = fi_cq_read(fabric_.completions.get(), events_.data(), events_.size());
     next_event_ = 0;
     event_count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
     if (count == -FI_EAVAIL) {
-        read_error();
+        read_error(look);
     } else if (count < 0 && count != -FI_EAGAIN) {
         fail(describe_failure("fi_cq_read", count).sentence);
+    }
+    if (!failure_.empty()) {
+        for (const auto& port : ports_) {
+            call(*port, look);
+        }
     }
     return count > 0;
 }
 
-void OfiNetwork::read_error() noexcept
+void OfiNetwork::end_send(SendSlot& slot, const Look& look) noexcept
+{
+    // Relaxed: see OfiPort::has_unsent().
+    slot.port->in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    slots_.release(&slot);
+    make_room(look);
+}
+
+void OfiNetwork::read_error(const Look& look) noexcept
 {
     fi_cq_err_entry error{};
     if (fi_cq_readerr(fabric_.completions.get(), &error, 0) != 1) {
@@ -299,7 +247,7 @@ void OfiNetwork::read_error() noexcept
     auto* const slot = static_cast<SendSlot*>(target);
     fail(describe(slot->rank) + " cannot be reached over " + description_ + " (" + text +
          "); is it alive, and its network up?");
-    slots_.release(slot);
+    end_send(*slot, look);
 }
 
 /// What began to come and did not end, or is longer than any frame. Strangers can do that. If it
@@ -316,140 +264,172 @@ void OfiNetwork::lose_arrival(ReceiveBlock* block, std::uint64_t flags,
     const bool is_layered =
         std::string_view(fabric_.info->fabric_attr->prov_name).ends_with(";ofi_rxm");
     if (is_layered || (fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0) {
-        give_back(block);
+        if (block != nullptr) {
+            block->is_spent = true;
+            give_back(*block);
+        }
     }
 }
 
-void OfiNetwork::give_back(ReceiveBlock* block) noexcept
+/// To the provider, if nothing more comes in it and nobody looks at what came.
+void OfiNetwork::give_back(ReceiveBlock& block) noexcept
 {
-    if (block == nullptr) {
+    if (!block.is_spent || block.pins != 0) {
         return;
     }
-    if (const long code = blocks_.post(*block); code != 0) {
+    block.is_spent = false;
+    if (const long code = blocks_.post(block); code != 0) {
         fail(describe_failure("fi_recv", code).sentence);
     }
 }
 
-OfiNetwork::Order OfiNetwork::place(const WireHeader& header) const noexcept
+void OfiNetwork::unpin(ReceiveBlock& block) noexcept
 {
-    const Peer* const peer = peers_[header.sender].get();
-    const std::uint32_t expected = peer != nullptr ? peer->frames_received : 0;
-    const auto ahead = static_cast<std::int32_t>(header.number - expected);
-    if (ahead < 0) {
-        return Order::past;
-    }
-    const std::uint64_t acknowledged = peer != nullptr ? peer->acknowledged : 0;
-    const std::uint64_t sent = peer != nullptr ? peer->sent : 0;
-    const bool is_possible = header.taken >= acknowledged && header.taken <= sent;
-    return ahead == 0 && is_possible ? Order::next : Order::broken;
+    --block.pins;
+    give_back(block);
 }
 
-/// What the next frame of a sender says about it.
-void OfiNetwork::accept(const WireHeader& header) noexcept
+/// True: whoever looks has it before him; else it waits at its port.
+bool OfiNetwork::hand_over(OfiPort::Letter letter, OfiPort& port, const Look& look) noexcept
 {
-    Peer& peer = peer_of(header.sender);
-    ++peer.frames_received;
-    peer.acknowledged = header.taken;
-    peer.takes_eager = (header.flags & wire_is_full) == 0;
-}
-
-/// True: it is a frame for the engine, and the current one.
-bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry) noexcept
-{
-    const auto* const bytes =
-        static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf : block.bytes);
-    ReceiveBlock* const spent =
-        (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0 ? &block
-                                                                                        : nullptr;
-    WireHeader header;
-    const Verdict verdict = judge(bytes, entry.len, judge_, &header);
-    // Somebody who has seen a frame can send it again, but not another one.
-    const Order order = verdict == Verdict::good ? place(header) : Order::past;
-    if (order == Order::next) {
-        accept(header);
-        if (header.kind != FrameKind::none) {
-            current_ = {.frame = {.kind = header.kind,
-                                  .header = header.message,
-                                  .payload = bytes + sizeof header,
-                                  .payload_bytes = header.payload_bytes},
-                        .peer = peers_[header.sender].get(),
-                        .spent_block = spent};
-            return true;
-        }
+    if (&port == look.port && port.letters_.empty()) [[likely]] {
+        ++letter.block->pins;
+        port.current_ = std::move(letter);
+        return true;
     }
-    if (verdict == Verdict::malformed || order == Order::broken) {
-        fail("a message of " +
-             (header.sender < peers_.size() ? describe(header.sender)
-                                            : std::string("an unknown rank")) +
-             " came over " + description_ + " broken or not in order");
+    const std::size_t bytes = letter.frame.payload_bytes;
+    letter.block = nullptr;
+    letter.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    if (bytes != 0) {
+        std::memcpy(letter.bytes.get(), letter.frame.payload, bytes);
     }
-    give_back(spent);
+    letter.frame.payload = letter.bytes.get();
+    port.letters_.push_back(std::move(letter));
+    call(port, look);
     return false;
 }
 
-bool OfiNetwork::take_completion(const fi_cq_data_entry& entry) noexcept
+/// True: it is a frame for the port that looks, and its current one.
+bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
+                              const Look& look) noexcept
+{
+    const auto* const bytes =
+        static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf : block.bytes);
+    block.is_spent =
+        (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0;
+    WireHeader header;
+    const Verdict verdict = judge(bytes, entry.len, judge_, &header);
+    OfiPort* const port = verdict == Verdict::good ? &port_of(header.receiver) : nullptr;
+    // Somebody who has seen a frame can send it again, but not another one.
+    const auto order = port != nullptr ? port->place(header) : OfiPort::Order::past;
+    bool is_here = false;
+    if (order == OfiPort::Order::next) {
+        OfiPort::Peer& peer = port->accept(header);
+        if (port->wants_room_) {
+            call(*port, look);  // its window may be open again
+        }
+        if (header.kind != FrameKind::none) {
+            is_here = hand_over({.frame = {.kind = header.kind,
+                                           .header = header.message,
+                                           .payload = bytes + sizeof header,
+                                           .payload_bytes = header.payload_bytes},
+                                 .peer = &peer,
+                                 .block = &block,
+                                 .bytes = nullptr},
+                                *port, look);
+        }
+    } else if (verdict == Verdict::malformed || order == OfiPort::Order::broken) {
+        fail("a message of " +
+             (header.sender < judge_.rank_count ? describe(header.sender)
+                                                : std::string("an unknown rank")) +
+             " came over " + description_ + " broken or not in order");
+    }
+    give_back(block);
+    return is_here;
+}
+
+bool OfiNetwork::take_completion(const fi_cq_data_entry& entry, const Look& look) noexcept
 {
     auto* const target = static_cast<Target*>(entry.op_context);
     if (target->kind == Target::Kind::send) {
-        slots_.release(static_cast<SendSlot*>(target));
+        end_send(*static_cast<SendSlot*>(target), look);
         return false;
     }
     if (target->kind == Target::Kind::read) {
-        end_read(*static_cast<ReadSlot*>(target));
+        auto& slot = *static_cast<ReadSlot*>(target);
+        slot.port->end_read(slot);
+        call(*slot.port, look);
         return false;
     }
     auto& block = *static_cast<ReceiveBlock*>(target);
     if ((entry.flags & FI_RECV) == 0 || entry.len == 0) {
-        give_back((entry.flags & FI_MULTI_RECV) != 0 ? &block : nullptr);
+        if ((entry.flags & FI_MULTI_RECV) != 0) {
+            block.is_spent = true;
+            give_back(block);
+        }
         return false;
     }
-    return take_arrival(block, entry);
+    return take_arrival(block, entry, look);
 }
 
-bool OfiNetwork::poll(Frame& frame, std::uint32_t& sender) noexcept
+/// What has been read and not been dealt with yet. True: a frame for the port that looks.
+bool OfiNetwork::take_events(const Look& look) noexcept
 {
-    if (!owing_.empty()) [[unlikely]] {
-        pay();
-    }
-    while (current_.peer == nullptr) {
-        if (!failure_.empty() || (next_event_ == event_count_ && !read_completions())) {
-            return false;
-        }
-        if (take_completion(events_[next_event_++])) {
-            break;
+    while (next_event_ != event_count_ && failure_.empty()) {
+        if (take_completion(events_[next_event_++], look)) {
+            return true;
         }
     }
-    frame = current_.frame;
-    sender = current_.peer->rank;
-    return true;
+    return false;
 }
 
-void OfiNetwork::release() noexcept
+/// True: its next frame is the current one.
+bool OfiNetwork::look_for(OfiPort& port) noexcept
 {
-    Peer& peer = *current_.peer;
-    peer.taken += sizeof(WireHeader) + current_.frame.payload_bytes;
-    if (peer.taken - peer.told >= window_bytes_ / 4) {
-        owe(peer);
-    }
-    give_back(current_.spent_block);
-    current_ = {};
-}
-
-bool OfiNetwork::prepare_sleep() noexcept
-{
-    if (current_.peer != nullptr || next_event_ != event_count_ || !reads_ended_.empty() ||
-        !failure_.empty()) {
-        return false;
-    }
-    if (descriptor_ < 0) {
+    /// What others get of a rank's time before it goes on with its own business.
+    constexpr int batches_a_look = 4;
+    ++looks_;
+    port.begin_look();
+    if (port.take_letter()) {
         return true;
     }
+    const Look look{&port, &port.called_};
+    for (int batches = 0; failure_.empty(); ++batches) {
+        if (take_events(look)) {
+            return true;
+        }
+        if (batches == batches_a_look || !read_completions(look)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+int OfiNetwork::clear_descriptor() noexcept
+{
     const int code = fabric_.clear_descriptor();
     if (code != 0 && code != -FI_EAGAIN) {
         fail(describe_failure("fi_trywait", code).sentence);
     }
-    // What came before the descriptor was cleared will not be told again.
-    return code == 0 && !read_completions() && failure_.empty();
+    return code;
+}
+
+Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexcept
+{
+    /// Where more keeps coming, the descriptor can be read at once.
+    constexpr int batches_a_delivery = 64;
+    /// A rank that passes by looks a few times, one that waits all the time.
+    constexpr std::uint32_t many_looks = 16;
+    const std::lock_guard guard(lock_);
+    const Look look{nullptr, &called};
+    for (int batches = 0; sleeping_ != 0 && batches < batches_a_delivery; ++batches) {
+        (void)take_events(look);
+        if (!failure_.empty() ||
+            (!read_completions(look) && clear_descriptor() == 0 && !read_completions(look))) {
+            break;
+        }
+    }
+    return {.is_awaited = sleeping_ != 0, .is_attended = std::exchange(looks_, 0) >= many_looks};
 }
 
 }  // namespace headway::transport::ofi

@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames to ranks of other nodes over libfabric: one endpoint a process. Each pair of ranks has a
-// window of bytes that the receiver has not taken; what it has taken comes back with its own
-// frames, or alone when a quarter of the window is due.
+// Frames to ranks of other nodes over libfabric: one endpoint a process, and a port on it for each
+// of its ranks. Threads of several ranks use the endpoint in turns, under one lock, since libfabric
+// is asked for no more (FI_THREAD_DOMAIN); in a process of one rank nobody but its watch contends
+// for it.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "transport/network.hpp"
 #include "transport/ofi/buffers.hpp"
 #include "transport/ofi/fabric.hpp"
+#include "transport/ofi/ofi_port.hpp"
 #include "transport/ofi/wire.hpp"
 
 namespace headway::transport::ofi {
+
+/// Where frames for a rank go.
+struct Destination {
+    fi_addr_t address = FI_ADDR_UNSPEC;  ///< of its process, which other ranks may share
+    std::string name;                    ///< for sentences
+};
 
 class OfiNetwork final : public Network {
   public:
@@ -30,84 +42,47 @@ class OfiNetwork final : public Network {
     void join_job(const base::Secret& secret) noexcept override;
     base::Outcome introduce(std::uint32_t rank, std::string_view address,
                             std::string_view host) override;
-    bool knows(std::uint32_t rank) const noexcept override
-    {
-        return peers_[rank] != nullptr && peers_[rank]->is_known;
-    }
+    bool knows(std::uint32_t rank) const noexcept override;
 
     std::size_t frame_bytes_max() const noexcept override { return payload_bytes_max_; }
-    base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
-                      const void* payload, std::size_t payload_bytes) noexcept override;
-    bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
-    void release() noexcept override;
-
     bool can_read() const noexcept override { return (fabric_.info->caps & FI_RMA) != 0; }
-    void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept override;
-    void conceal(void* exposed) noexcept override;
-    bool prepare_target(void* address, std::size_t bytes, void** target) noexcept override;
-    void release_target(void* target) noexcept override;
-    base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
-                      void* address, std::size_t bytes, void* target,
-                      std::uint64_t cookie) noexcept override;
-    bool poll_read(std::uint64_t& cookie) noexcept override;
+    Port& port(std::uint32_t rank) noexcept override { return port_of(rank); }
 
-    bool takes_eager(std::uint32_t rank) const noexcept override
-    {
-        return peers_[rank] == nullptr || peers_[rank]->takes_eager;
-    }
-    void announce_full(bool is_full) noexcept override;
-
-    bool has_unsent() const noexcept override { return slots_.are_in_use() || !owing_.empty(); }
-    bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     int descriptor() const noexcept override { return descriptor_; }
-    bool prepare_sleep() noexcept override;
-    const std::string& failure() const noexcept override { return failure_; }
+    Delivery deliver(std::vector<std::uint32_t>& called) noexcept override;
+    const std::string& failure() const noexcept override;
 
   private:
-    struct Peer {
-        std::uint32_t rank = 0;
-        fi_addr_t address = FI_ADDR_UNSPEC;
-        std::string name;  ///< for sentences
-        bool is_known = false;
-        bool takes_eager = true;
-        bool is_owed = false;  ///< in owing_
-        bool is_unconnected = false;
-        // Bytes of frames since the start, headers included.
-        std::uint64_t sent = 0;
-        std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
-        std::uint64_t taken = 0;         ///< of the peer's frames, by us
-        std::uint64_t told = 0;          ///< of those, the peer knows
-        std::uint32_t frames_sent = 0;
-        std::uint32_t frames_received = 0;
-    };
-    /// A frame that was polled and not released yet.
-    struct Current {
-        Frame frame;
-        Peer* peer = nullptr;
-        ReceiveBlock* spent_block = nullptr;  ///< nothing more comes in it
-    };
+    friend class OfiPort;
 
     OfiNetwork(Fabric fabric, const NetworkOptions& options);
 
     base::Outcome prepare();
-    Peer& peer_of(std::uint32_t rank);
-    base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
-                          const void* payload, std::size_t payload_bytes) noexcept;
-    void note(Peer& peer, bool is_unconnected) noexcept;
-    void end_read(ReadSlot& slot) noexcept;
-    void owe(Peer& peer) noexcept;
-    void pay() noexcept;
-    bool read_completions() noexcept;
-    void read_error() noexcept;
+    OfiPort& port_of(std::uint32_t rank) noexcept { return *ports_[rank - judge_.own_rank]; }
+    /// Whoever looks, and where he finds whom to ring.
+    struct Look {
+        OfiPort* port = nullptr;  ///< null: the watch
+        std::vector<std::uint32_t>* called = nullptr;
+    };
+    // All below: under the lock.
+    bool look_for(OfiPort& port) noexcept;
+    bool take_events(const Look& look) noexcept;
+    void call(OfiPort& port, const Look& look) noexcept;
+    void make_room(const Look& look) noexcept;
+    bool read_completions(const Look& look) noexcept;
+    void read_error(const Look& look) noexcept;
     void lose_arrival(ReceiveBlock* block, std::uint64_t flags, const std::string& why) noexcept;
-    bool take_completion(const fi_cq_data_entry& entry) noexcept;
-    bool take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry) noexcept;
-    enum class Order : std::uint8_t { next, past, broken };
-    Order place(const WireHeader& header) const noexcept;
-    void accept(const WireHeader& header) noexcept;
-    void give_back(ReceiveBlock* block) noexcept;
+    bool take_completion(const fi_cq_data_entry& entry, const Look& look) noexcept;
+    bool take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
+                      const Look& look) noexcept;
+    bool hand_over(OfiPort::Letter letter, OfiPort& port, const Look& look) noexcept;
+    void end_send(SendSlot& slot, const Look& look) noexcept;
+    void unpin(ReceiveBlock& block) noexcept;
+    void give_back(ReceiveBlock& block) noexcept;
+    int clear_descriptor() noexcept;
     void fail(std::string sentence) noexcept;
     std::string describe(std::uint32_t rank) const;
+    std::uint64_t next_key() noexcept;
 
     Fabric fabric_;
     Judge judge_;
@@ -117,27 +92,27 @@ class OfiNetwork final : public Network {
     std::string address_;
     std::string socket_address_;
     std::string description_;
-    std::string failure_;
     int descriptor_ = -1;
-    bool is_full_ = false;
 
-    std::vector<std::unique_ptr<Peer>> peers_;  ///< by rank; made with the first contact
-    std::vector<Peer*> owing_;                  ///< who is to be told what was taken
-    std::uint32_t unconnected_ = 0;             ///< peers that are
+    mutable std::mutex lock_;  ///< of all below, and of the ports
+    std::vector<std::unique_ptr<OfiPort>> ports_;
+    std::map<std::string, fi_addr_t, std::less<>>
+        processes_;  ///< by what they say their address is
+    std::unordered_map<std::uint32_t, Destination> destinations_;  ///< by rank
     SendSlots slots_;
     ReceiveBlocks blocks_;
+    std::uint64_t keys_used_ = 0;
+    std::uint32_t sleeping_ = 0;  ///< ports that want to be called
+    std::uint32_t wanting_ = 0;   ///< ports that want room
+    std::uint32_t looks_ = 0;     ///< of ports, since the last delivery
+    std::string failure_;
+    const std::string no_failure_;
+    std::atomic<bool> has_failed_{false};  ///< failure_ changes no more
 
     static constexpr std::size_t batch = 16;
-    std::vector<std::unique_ptr<ReadSlot>> reads_;  ///< made when first needed
-    std::vector<ReadSlot*> reads_free_;
-    std::vector<std::uint64_t> reads_ended_;
-    std::uint64_t next_key() noexcept;
-    std::uint64_t keys_used_ = 0;
-
     std::array<fi_cq_data_entry, batch> events_{};
     std::size_t next_event_ = 0;
     std::size_t event_count_ = 0;
-    Current current_;
 };
 
 }  // namespace headway::transport::ofi

@@ -2,10 +2,12 @@
 //
 // Reads of other ranks' memory. Each message registers its buffers anew: nothing has to notice that
 // a program frees or remaps memory.
+#include <mutex>
 #include <new>
 #include <utility>
 
 #include "transport/ofi/ofi_network.hpp"
+#include "transport/ofi/ofi_port.hpp"
 
 namespace headway::transport::ofi {
 
@@ -32,48 +34,60 @@ std::uint64_t OfiNetwork::next_key() noexcept
                : base::keyed_number(judge_.secret, &number, sizeof number);
 }
 
-void* OfiNetwork::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
+void* OfiPort::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
-    Region* const region =
-        kept(Region::open_always(fabric_, address, bytes, FI_REMOTE_READ, next_key()));
+    const std::lock_guard guard(network_.lock_);
+    Region* const region = kept(
+        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key()));
     if (region != nullptr) {
-        exposure->address =
-            fabric_.has_mode(FI_MR_VIRT_ADDR) ? reinterpret_cast<std::uintptr_t>(address) : 0;
+        exposure->address = network_.fabric_.has_mode(FI_MR_VIRT_ADDR)
+                                ? reinterpret_cast<std::uintptr_t>(address)
+                                : 0;
         exposure->key = region->key();
     }
     return region;
 }
 
-void OfiNetwork::conceal(void* exposed) noexcept
+void OfiPort::conceal(void* exposed) noexcept
 {
-    delete static_cast<Region*>(exposed);
+    if (exposed != nullptr) {
+        const std::lock_guard guard(network_.lock_);
+        delete static_cast<Region*>(exposed);
+    }
 }
 
-bool OfiNetwork::prepare_target(void* address, std::size_t bytes, void** target) noexcept
+bool OfiPort::prepare_target(void* address, std::size_t bytes, void** target) noexcept
 {
     *target = nullptr;
-    if (!fabric_.has_mode(FI_MR_LOCAL)) {
+    if (!network_.fabric_.has_mode(FI_MR_LOCAL)) {
         return true;
     }
-    *target = kept(Region::open_always(fabric_, address, bytes, FI_READ, next_key()));
+    const std::lock_guard guard(network_.lock_);
+    *target =
+        kept(Region::open_always(network_.fabric_, address, bytes, FI_READ, network_.next_key()));
     return *target != nullptr;
 }
 
-void OfiNetwork::release_target(void* target) noexcept
+void OfiPort::release_target(void* target) noexcept
 {
-    delete static_cast<Region*>(target);
+    if (target != nullptr) {
+        const std::lock_guard guard(network_.lock_);
+        delete static_cast<Region*>(target);
+    }
 }
 
-base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
-                              void* address, std::size_t bytes, void* target,
-                              std::uint64_t cookie) noexcept
+base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                           void* address, std::size_t bytes, void* target,
+                           std::uint64_t cookie) noexcept
 {
-    if (!failure_.empty()) [[unlikely]] {
+    const std::lock_guard guard(network_.lock_);
+    if (!network_.failure_.empty()) [[unlikely]] {
         return base::Status::failed;
     }
+    Peer& peer = destined_peer_of(rank);
     if (reads_free_.empty()) {
         if (reads_.size() == reads_max) {
-            return base::Status::retry_lane_full;
+            return refuse(peer, base::Status::retry_lane_full);
         }
         reads_.push_back(std::make_unique<ReadSlot>());
         reads_.back()->kind = Target::Kind::read;
@@ -81,19 +95,20 @@ base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std:
     }
     ReadSlot* const slot = reads_free_.back();
     slot->rank = rank;
+    slot->port = this;
     slot->cookie = cookie;
     void* const descriptor =
         target != nullptr ? static_cast<Region*>(target)->descriptor() : nullptr;
-    Peer& peer = *peers_[rank];
-    const long code = fi_read(fabric_.endpoint.get(), address, bytes, descriptor, peer.address,
-                              exposure.address + offset, exposure.key, &slot->context);
+    const long code =
+        fi_read(network_.fabric_.endpoint.get(), address, bytes, descriptor,
+                peer.destination->address, exposure.address + offset, exposure.key, &slot->context);
     if (code == -FI_EAGAIN) {
-        note(peer, true);
-        return base::Status::retry_not_connected;
+        return refuse(peer, base::Status::retry_not_connected);
     }
     if (code != 0) {
-        fail("memory of " + peer.name + " cannot be read over " + description_ + " (" +
-             fi_strerror(static_cast<int>(-code)) + "); is it alive, and its network up?");
+        network_.fail("memory of " + peer.destination->name + " cannot be read over " +
+                      network_.description_ + " (" + fi_strerror(static_cast<int>(-code)) +
+                      "); is it alive, and its network up?");
         return base::Status::failed;
     }
     note(peer, false);
@@ -101,14 +116,15 @@ base::Status OfiNetwork::read(std::uint32_t rank, const Exposure& exposure, std:
     return base::Status::done;
 }
 
-void OfiNetwork::end_read(ReadSlot& slot) noexcept
+void OfiPort::end_read(ReadSlot& slot) noexcept
 {
     reads_ended_.push_back(slot.cookie);
     reads_free_.push_back(&slot);
 }
 
-bool OfiNetwork::poll_read(std::uint64_t& cookie) noexcept
+bool OfiPort::poll_read(std::uint64_t& cookie) noexcept
 {
+    const std::lock_guard guard(network_.lock_);
     if (reads_ended_.empty()) {
         return false;
     }

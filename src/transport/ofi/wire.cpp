@@ -18,11 +18,11 @@ Verdict judge(const void* received, std::size_t bytes, const Judge& by, WireHead
     }
     std::memcpy(header, received, sizeof *header);
     if (header->magic != wire_magic || header->version != wire_version ||
-        header->receiver != by.own_rank || header->proof != proof_of(*header, by.secret)) {
+        !by.is_own(header->receiver) || header->proof != proof_of(*header, by.secret)) {
         return Verdict::foreign;
     }
     const bool is_whole = header->payload_bytes == bytes - sizeof *header;
-    const bool has_sense = header->sender < by.rank_count && header->sender != by.own_rank &&
+    const bool has_sense = header->sender < by.rank_count && !by.is_own(header->sender) &&
                            header->kind < FrameKind::count &&
                            (header->kind != FrameKind::none || header->payload_bytes == 0);
     return is_whole && has_sense ? Verdict::good : Verdict::malformed;

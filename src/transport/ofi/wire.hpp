@@ -45,11 +45,17 @@ enum class Verdict : std::uint8_t {
     malformed,  ///< of a member, and yet it cannot be
 };
 
-/// Who judges: a rank of the job, and what it knows.
+/// Who judges: a process of the job, and what it knows.
 struct Judge {
     base::Secret secret;
-    std::uint32_t own_rank = 0;
+    std::uint32_t own_rank = 0;  ///< its first
+    std::uint32_t own_count = 1;
     std::uint32_t rank_count = 0;
+
+    bool is_own(std::uint32_t rank) const noexcept
+    {
+        return rank >= own_rank && rank - own_rank < own_count;
+    }
 };
 
 /// Judges `bytes` received bytes. `header` is filled where there are enough for one. Only after

@@ -2,6 +2,7 @@
 // What a job on several hosts must do: ring, collectives, messages of all lengths in both
 // directions and out of order, and transfers while all ranks compute. Prints one line a rank.
 //   between [largest]   messages of up to so many bytes
+//   between abort       the last rank ends the job after a ring
 //   between forever     a ring that only a fault ends
 //   between until FILE  rings and exchanges until there is such a file
 #include <dlfcn.h>
@@ -149,6 +150,31 @@ static void overlap(void)
     }
 }
 
+// What was offered before its receive is posted is there although nobody calls MPI any more.
+static void overlap_late(void)
+{
+    const size_t bytes = 300000;
+    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+    const int peer = (rank + size / 2) % size, from = (rank + size - size / 2) % size;
+    for (int round = 0; table != NULL && round < 4; ++round) {
+        unsigned char* out = filled(bytes, round);
+        unsigned char* in = malloc(bytes);
+        MPI_Request requests[2];
+        MPI_Isend(out, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[1]);
+        MPI_Probe(from, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
+        volatile double x = 1;
+        while (table->open_operations() != 0)
+            x = compute(x);
+        int flag = 0;
+        MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+        require(flag, "a transfer offered early did not end while its ranks computed");
+        require(is_from(in, bytes, from, round), "a message is wrong");
+        free(out);
+        free(in);
+    }
+}
+
 int main(int argc, char** argv)
 {
     // By which mpiexec.hydra tells the others, if it is to let them be, that one has ended.
@@ -163,6 +189,12 @@ int main(int argc, char** argv)
     }
     if (argc > 2 && strcmp(argv[1], "until") == 0)
         go_on_until(argv[2]);
+    if (argc > 1 && strcmp(argv[1], "abort") == 0) {
+        ring();
+        require(rank != size - 1, "was told to abort");
+        for (;;)
+            ring();
+    }
     const size_t largest = argc == 2 ? strtoul(argv[1], NULL, 10) : argc > 2 ? 1000 : 4000000;
     const size_t lengths[] = {0, 1, 40, 41, 4096, 16320, 16321, 16384, 100000, largest};
     ring();
@@ -172,6 +204,7 @@ int main(int argc, char** argv)
         exchange(lengths[i], 2 * i + 1);
     }
     overlap();
+    overlap_late();
     char host[MPI_MAX_PROCESSOR_NAME];
     int length = 0;
     MPI_Get_processor_name(host, &length);

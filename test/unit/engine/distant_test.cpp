@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "engine/wait.hpp"
 #include "in_process_node.hpp"
@@ -20,29 +21,14 @@
 namespace headway::engine {
 namespace {
 
-/// Nothing ever comes over it, and its descriptor never tells anything, not even that the other
-/// rank is connected now.
-class MuteNetwork final : public transport::Network {
+/// Nothing ever comes over it, and nobody is told of anything, not even that the other rank is
+/// connected now.
+class MutePort final : public transport::Port {
   public:
-    MuteNetwork() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
-    ~MuteNetwork() override { ::close(descriptor_); }
-    MuteNetwork(const MuteNetwork&) = delete;
-    MuteNetwork& operator=(const MuteNetwork&) = delete;
-
     /// Thread rule: any thread.
     void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
     int accepted() const noexcept { return accepted_; }
 
-    const std::string& address() const noexcept override { return nothing_; }
-    const std::string& socket_address() const noexcept override { return nothing_; }
-    const std::string& description() const noexcept override { return nothing_; }
-    void join_job(const base::Secret&) noexcept override {}
-    base::Outcome introduce(std::uint32_t, std::string_view, std::string_view) override
-    {
-        return base::Done{};
-    }
-    bool knows(std::uint32_t) const noexcept override { return true; }
-    std::size_t frame_bytes_max() const noexcept override { return 16 * 1024; }
     base::Status post(std::uint32_t, transport::FrameKind, const transport::FrameHeader&,
                       const void*, std::size_t) noexcept override
     {
@@ -52,7 +38,7 @@ class MuteNetwork final : public transport::Network {
     }
     bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
     void release() noexcept override {}
-    bool can_read() const noexcept override { return false; }
+    bool poll_called(std::uint32_t&) noexcept override { return false; }
     void* expose(const void*, std::size_t, transport::Exposure*) noexcept override
     {
         return nullptr;
@@ -70,29 +56,53 @@ class MuteNetwork final : public transport::Network {
     void announce_full(bool) noexcept override {}
     bool has_unsent() const noexcept override { return false; }
     bool has_unconnected() const noexcept override { return is_unconnected_; }
-    int descriptor() const noexcept override { return descriptor_; }
     bool prepare_sleep() noexcept override { return true; }
-    const std::string& failure() const noexcept override { return nothing_; }
 
   private:
-    const std::string nothing_;
-    int descriptor_;
     std::atomic<bool> is_connected_{true};
     int accepted_ = 0;
     bool is_unconnected_ = false;
 };
 
+class MuteNetwork final : public transport::Network {
+  public:
+    MuteNetwork() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {}
+    ~MuteNetwork() override { ::close(descriptor_); }
+    MuteNetwork(const MuteNetwork&) = delete;
+    MuteNetwork& operator=(const MuteNetwork&) = delete;
+
+    void connect(bool is_connected) noexcept { port_.connect(is_connected); }
+    int accepted() const noexcept { return port_.accepted(); }
+
+    const std::string& address() const noexcept override { return nothing_; }
+    const std::string& socket_address() const noexcept override { return nothing_; }
+    const std::string& description() const noexcept override { return nothing_; }
+    void join_job(const base::Secret&) noexcept override {}
+    base::Outcome introduce(std::uint32_t, std::string_view, std::string_view) override
+    {
+        return base::Done{};
+    }
+    bool knows(std::uint32_t) const noexcept override { return true; }
+    std::size_t frame_bytes_max() const noexcept override { return 16 * 1024; }
+    bool can_read() const noexcept override { return false; }
+    transport::Port& port(std::uint32_t) noexcept override { return port_; }
+    int descriptor() const noexcept override { return descriptor_; }
+    Delivery deliver(std::vector<std::uint32_t>&) noexcept override { return {}; }
+    const std::string& failure() const noexcept override { return nothing_; }
+
+  private:
+    const std::string nothing_;
+    MutePort port_;
+    int descriptor_;
+};
+
 class DistantTest : public ::testing::Test {
   protected:
-    DistantTest()
-    {
-        node.node().network = &network;
-        node.node().watch().set_descriptor(network.descriptor());
-    }
+    DistantTest() { node.node().watch().set_descriptor(network.descriptor()); }
     ~DistantTest() override { node.node().watch().stop(); }
 
     MuteNetwork network;  // the node's thread looks at it until it is stopped
-    InProcessNode node{1, {}, Distance::together, 1};
+    InProcessNode node{1, {}, Distance::together, 1, &network};
     const std::uint32_t number = 7;
 };
 

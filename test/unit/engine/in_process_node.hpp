@@ -29,9 +29,10 @@ enum class Distance : std::uint8_t { together, reachable, apart };
 /// moves: one thread moves all in a fixed order, or every rank gets a thread.
 class InProcessNode {
   public:
-    /// `distant_ranks` belong to the job, too, on other nodes; the test gives the network.
+    /// `distant_ranks` belong to the job, too, on other nodes, and `network` is the way there.
     explicit InProcessNode(std::uint32_t ranks, config::Knobs knobs = {},
-                           Distance distance = Distance::together, std::uint32_t distant_ranks = 0)
+                           Distance distance = Distance::together, std::uint32_t distant_ranks = 0,
+                           transport::Network* network = nullptr)
     {
         const bool apart = distance != Distance::together;
         auto heap = memory::make_heap(ranks);
@@ -45,6 +46,7 @@ class InProcessNode {
         for (std::uint32_t process = 0; process < directory->process_count; ++process) {
             node_->peer_memory.introduce(process, node_->peer_memory.own_identity());
         }
+        node_->network = network;
         node_->is_oversubscribed = true;  // waits sleep soon
         protocol::register_protocols(*node_);
         std::vector<std::uint32_t> everyone(ranks);

@@ -109,7 +109,7 @@ TEST_F(HandOver, WhatCannotBeIsSaidInOneSentence)
               std::string::npos);
     options.timeout_s = 0;
     options.rank_host = RankHost::ult;
-    EXPECT_NE(line_of(options, on("a,b"), all).find("--ranks"), std::string::npos);
+    EXPECT_NE(line_of(options, on("a,b"), all).find("headway-host -n 1"), std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace headway::transport::ofi {
 namespace {
 
-constexpr Judge by = {.secret = {.first = 42, .second = 43}, .own_rank = 1, .rank_count = 4};
+constexpr Judge by = {
+    .secret = {.first = 42, .second = 43}, .own_rank = 1, .own_count = 1, .rank_count = 4};
 
 struct Received {
     Received()

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/ofi/ofi_port.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "transport/ofi/ofi_network.hpp"
+
+namespace headway::transport::ofi {
+
+OfiPort::Peer& OfiPort::peer_of(std::uint32_t rank)
+{
+    Peer& peer = peers_[rank];
+    peer.rank = rank;
+    return peer;
+}
+
+/// Requires that the network knows the rank.
+OfiPort::Peer& OfiPort::destined_peer_of(std::uint32_t rank)
+{
+    Peer& peer = peer_of(rank);
+    if (peer.destination == nullptr) [[unlikely]] {
+        peer.destination = &network_.destinations_.at(rank);
+    }
+    return peer;
+}
+
+/// The rank is called when there may be room.
+base::Status OfiPort::refuse(Peer& peer, base::Status why) noexcept
+{
+    if (!std::exchange(wants_room_, true)) {
+        ++network_.wanting_;
+    }
+    if (why == base::Status::retry_not_connected) {
+        note(peer, true);
+    }
+    return why;
+}
+
+base::Status OfiPort::post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
+                           const void* payload, std::size_t payload_bytes) noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    Peer& peer = destined_peer_of(rank);
+    const std::uint64_t open_bytes = peer.sent - peer.acknowledged;
+    if (open_bytes + sizeof(WireHeader) + payload_bytes > network_.window_bytes_) {
+        return refuse(peer, base::Status::retry_lane_full);
+    }
+    return transmit(peer, kind, header, payload, payload_bytes);
+}
+
+base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
+                               const void* payload, std::size_t payload_bytes) noexcept
+{
+    if (!network_.failure_.empty()) [[unlikely]] {
+        return base::Status::failed;
+    }
+    SendSlot* const slot = network_.slots_.acquire();
+    if (slot == nullptr) {
+        return refuse(peer, base::Status::retry_lane_full);
+    }
+    WireHeader wire;
+    wire.magic = wire_magic;
+    wire.version = wire_version;
+    wire.kind = kind;
+    wire.flags = is_full_ ? wire_is_full : std::uint8_t{0};
+    wire.taken = peer.taken;
+    wire.sender = rank_;
+    wire.receiver = peer.rank;
+    wire.number = peer.frames_sent;
+    wire.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
+    wire.message = header;
+    wire.proof = proof_of(wire, network_.judge_.secret);
+    std::memcpy(slot->bytes, &wire, sizeof wire);
+    if (payload_bytes != 0) {  // an empty payload may have no address
+        std::memcpy(slot->bytes + sizeof wire, payload, payload_bytes);
+    }
+    slot->rank = peer.rank;
+    slot->port = this;
+    const std::size_t bytes = sizeof wire + payload_bytes;
+    const long code =
+        fi_send(network_.fabric_.endpoint.get(), slot->bytes, bytes, network_.slots_.descriptor(),
+                peer.destination->address, &slot->context);
+    if (code != 0) {
+        network_.slots_.release(slot);
+        if (code == -FI_EAGAIN) {
+            return refuse(peer, base::Status::retry_not_connected);
+        }
+        network_.fail(peer.destination->name + " cannot be reached over " + network_.description_ +
+                      " (" + fi_strerror(static_cast<int>(-code)) +
+                      "); is it alive, and its network up?");
+        return base::Status::failed;
+    }
+    // Relaxed: see has_unsent().
+    in_flight_.fetch_add(1, std::memory_order_relaxed);
+    note(peer, false);
+    ++peer.frames_sent;
+    peer.told = peer.taken;
+    if (kind != FrameKind::none) {
+        peer.sent += bytes;
+    }
+    return base::Status::done;
+}
+
+/// What the provider said of the newest frame or read for a peer. It has one word for a connection
+/// that is being made and a queue that is full; of the latter the descriptor would tell.
+void OfiPort::note(Peer& peer, bool is_unconnected) noexcept
+{
+    if (peer.is_unconnected != is_unconnected) [[unlikely]] {
+        peer.is_unconnected = is_unconnected;
+        unconnected_ += is_unconnected ? 1 : UINT32_MAX;
+    }
+}
+
+void OfiPort::owe(Peer& peer) noexcept
+{
+    if (!peer.is_owed) {
+        peer.is_owed = true;
+        owing_.push_back(&peer);
+    }
+}
+
+/// Tells what was taken to whom it is due, as far as the provider has room.
+void OfiPort::pay() noexcept
+{
+    std::erase_if(owing_, [&](Peer* peer) {
+        if (peer->destination == nullptr ||
+            transmit(*peer, FrameKind::none, {}, nullptr, 0) != base::Status::done) {
+            return false;
+        }
+        peer->is_owed = false;
+        return true;
+    });
+}
+
+void OfiPort::announce_full(bool is_full) noexcept
+{
+    if (is_full == is_full_) {
+        return;
+    }
+    const std::lock_guard guard(network_.lock_);
+    is_full_ = is_full;
+    for (auto& [rank, peer] : peers_) {
+        if (peer.frames_received != 0) {
+            owe(peer);
+        }
+    }
+}
+
+bool OfiPort::takes_eager(std::uint32_t rank) const noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    const auto found = peers_.find(rank);
+    return found == peers_.end() || found->second.takes_eager;
+}
+
+OfiPort::Order OfiPort::place(const WireHeader& header) const noexcept
+{
+    const auto found = peers_.find(header.sender);
+    const Peer* const peer = found != peers_.end() ? &found->second : nullptr;
+    const std::uint32_t expected = peer != nullptr ? peer->frames_received : 0;
+    const auto ahead = static_cast<std::int32_t>(header.number - expected);
+    if (ahead < 0) {
+        return Order::past;
+    }
+    const std::uint64_t acknowledged = peer != nullptr ? peer->acknowledged : 0;
+    const std::uint64_t sent = peer != nullptr ? peer->sent : 0;
+    const bool is_possible = header.taken >= acknowledged && header.taken <= sent;
+    return ahead == 0 && is_possible ? Order::next : Order::broken;
+}
+
+/// What the next frame of a sender says about it.
+OfiPort::Peer& OfiPort::accept(const WireHeader& header) noexcept
+{
+    Peer& peer = peer_of(header.sender);
+    ++peer.frames_received;
+    peer.acknowledged = header.taken;
+    peer.takes_eager = (header.flags & wire_is_full) == 0;
+    return peer;
+}
+
+/// The owner looks by himself, and tries again what was refused.
+void OfiPort::begin_look() noexcept
+{
+    is_called_ = false;
+    network_.sleeping_ -= std::exchange(sleeps_, false) ? 1 : 0;
+    network_.wanting_ -= std::exchange(wants_room_, false) ? 1 : 0;
+    if (!owing_.empty()) [[unlikely]] {
+        pay();
+    }
+}
+
+bool OfiPort::take_letter() noexcept
+{
+    if (letters_.empty()) [[likely]] {
+        return false;
+    }
+    current_ = std::move(letters_.front());
+    letters_.pop_front();
+    return true;
+}
+
+bool OfiPort::poll(Frame& frame, std::uint32_t& sender) noexcept
+{
+    if (current_.peer == nullptr) {
+        const std::unique_lock guard(network_.lock_, std::try_to_lock);
+        if (!guard.owns_lock() || !network_.look_for(*this)) {
+            return false;
+        }
+    } else if (!owing_.empty()) {
+        const std::lock_guard guard(network_.lock_);
+        pay();
+    }
+    frame = current_.frame;
+    sender = current_.peer->rank;
+    return true;
+}
+
+void OfiPort::release() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    Peer& peer = *current_.peer;
+    if (peer.destination == nullptr) [[unlikely]] {
+        const auto found = network_.destinations_.find(peer.rank);
+        peer.destination = found != network_.destinations_.end() ? &found->second : nullptr;
+    }
+    peer.taken += sizeof(WireHeader) + current_.frame.payload_bytes;
+    if (peer.taken - peer.told >= network_.window_bytes_ / 4) {
+        owe(peer);
+    }
+    if (current_.block != nullptr) {
+        network_.unpin(*current_.block);
+    }
+    current_ = {};
+}
+
+bool OfiPort::poll_called(std::uint32_t& rank) noexcept
+{
+    if (called_.empty()) [[likely]] {
+        return false;
+    }
+    rank = called_.back();
+    called_.pop_back();
+    return true;
+}
+
+bool OfiPort::prepare_sleep() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    if (current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
+        network_.next_event_ != network_.event_count_ || !network_.failure_.empty()) {
+        return false;
+    }
+    if (network_.descriptor_ >= 0) {
+        // What came before the descriptor was cleared will not be told again.
+        const OfiNetwork::Look look{this, &called_};
+        if (network_.clear_descriptor() != 0 || network_.read_completions(look) ||
+            !network_.failure_.empty()) {
+            return false;
+        }
+    }
+    if (!std::exchange(sleeps_, true)) {
+        ++network_.sleeping_;
+    }
+    return true;
+}
+
+}  // namespace headway::transport::ofi

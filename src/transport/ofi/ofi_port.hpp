@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rank's end of the process's endpoint. Each pair of ranks has a window of bytes that the
+// receiver has not taken; what it has taken comes back with its own frames, or alone when a quarter
+// of the window is due.
+//
+// Everything here is under the network's lock but what is marked as the owner's: the holder of the
+// rank's ownership word.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/network.hpp"
+#include "transport/ofi/buffers.hpp"
+#include "transport/ofi/wire.hpp"
+
+namespace headway::transport::ofi {
+
+class OfiNetwork;
+struct Destination;
+
+class OfiPort final : public Port {
+  public:
+    OfiPort(OfiNetwork& network, std::uint32_t rank) : network_(network), rank_(rank) {}
+
+    base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
+                      const void* payload, std::size_t payload_bytes) noexcept override;
+    bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
+    void release() noexcept override;
+    bool poll_called(std::uint32_t& rank) noexcept override;
+
+    void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept override;
+    void conceal(void* exposed) noexcept override;
+    bool prepare_target(void* address, std::size_t bytes, void** target) noexcept override;
+    void release_target(void* target) noexcept override;
+    base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
+                      void* address, std::size_t bytes, void* target,
+                      std::uint64_t cookie) noexcept override;
+    bool poll_read(std::uint64_t& cookie) noexcept override;
+
+    bool takes_eager(std::uint32_t rank) const noexcept override;
+    void announce_full(bool is_full) noexcept override;
+
+    bool has_unsent() const noexcept override
+    {
+        // Relaxed: the owner's own posts count up, and whoever counts down does so for him.
+        return in_flight_.load(std::memory_order_relaxed) != 0 || !owing_.empty();
+    }
+    bool has_unconnected() const noexcept override { return unconnected_ != 0; }
+    bool prepare_sleep() noexcept override;
+
+  private:
+    friend class OfiNetwork;
+
+    /// What lies between this rank and another one.
+    struct Peer {
+        std::uint32_t rank = 0;
+        const Destination* destination = nullptr;  ///< null: not introduced yet
+        bool takes_eager = true;
+        bool is_owed = false;  ///< in owing_
+        bool is_unconnected = false;
+        // Bytes of frames since the start, headers included.
+        std::uint64_t sent = 0;
+        std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
+        std::uint64_t taken = 0;         ///< of the peer's frames, by us
+        std::uint64_t told = 0;          ///< of those, the peer knows
+        std::uint32_t frames_sent = 0;
+        std::uint32_t frames_received = 0;
+    };
+    /// A frame that was polled and not released yet, or one that waits to be polled.
+    struct Letter {
+        Frame frame;
+        Peer* peer = nullptr;
+        ReceiveBlock* block = nullptr;       ///< where it lies; or
+        std::unique_ptr<std::byte[]> bytes;  ///< where it was put
+    };
+
+    Peer& peer_of(std::uint32_t rank);
+    Peer& destined_peer_of(std::uint32_t rank);
+    base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
+                          const void* payload, std::size_t payload_bytes) noexcept;
+    base::Status refuse(Peer& peer, base::Status why) noexcept;
+    void note(Peer& peer, bool is_unconnected) noexcept;
+    void owe(Peer& peer) noexcept;
+    void pay() noexcept;
+    void begin_look() noexcept;
+    bool take_letter() noexcept;
+
+    enum class Order : std::uint8_t { next, past, broken };
+    Order place(const WireHeader& header) const noexcept;
+    Peer& accept(const WireHeader& header) noexcept;
+    void end_read(ReadSlot& slot) noexcept;
+
+    OfiNetwork& network_;
+    const std::uint32_t rank_;
+
+    std::unordered_map<std::uint32_t, Peer> peers_;  ///< by rank; made with the first contact
+    std::vector<Peer*> owing_;                       ///< who is to be told what was taken: owner's
+    std::uint32_t unconnected_ = 0;                  ///< peers that are: owner's
+    std::atomic<std::uint32_t> in_flight_{0};        ///< frames; changed under the lock
+    std::deque<Letter> letters_;                     ///< that others have taken in
+    Letter current_;                                 ///< owner's
+    bool is_full_ = false;                           ///< owner's
+
+    std::vector<std::uint32_t> called_;  ///< by looks of this port: owner's
+    bool is_called_ = false;             ///< something was taken in for it, by others
+    bool sleeps_ = false;                ///< and wants to be called
+    bool wants_room_ = false;            ///< a frame or a read was refused
+
+    std::vector<std::unique_ptr<ReadSlot>> reads_;  ///< made when first needed
+    std::vector<ReadSlot*> reads_free_;
+    std::vector<std::uint64_t> reads_ended_;
+};
+
+}  // namespace headway::transport::ofi
