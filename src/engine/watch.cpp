@@ -96,7 +96,7 @@ void Watch::run()
             ring_all(worker);
         }
         if (descriptor_ >= 0) {
-            deliver(worker);
+            deliver(worker, is_called);
         }
         if (is_due) {
             worker.work_for_all();
@@ -138,9 +138,14 @@ void Watch::ring_all(Worker& worker)
 }
 
 /// Takes in what has come, rings those that it is for, and listens again for others that sleep.
-void Watch::deliver(Worker& worker)
+void Watch::deliver(Worker& worker, bool is_called)
 {
     const transport::Network::Delivery found = node_.network->deliver(called_);
+    if (is_called && called_.empty()) {
+        // A provider in layers that makes a connection wants to be polled for a while, and tells of
+        // no step of it twice: ranks that wait do so.
+        ring_all(worker);
+    }
     for (const std::uint32_t rank : called_) {
         worker.ring(node_.rank_state(node_.peer_of(rank)));
     }

@@ -51,7 +51,7 @@ class Watch {
     void set_timer();
     void look_by(std::int64_t moment_ns);
     void ring_all(Worker& worker);
-    void deliver(Worker& worker);
+    void deliver(Worker& worker, bool is_called);
 
     Node& node_;
     platform::TimerSleep timer_;
@@ -62,7 +62,6 @@ class Watch {
     std::int64_t nap_ns_ = nap_min_ns;   ///< until the next look that nobody calls for
     bool is_refused_ = false;
     bool listens_ = false;               ///< the descriptor is slept for
-    bool is_to_listen_ = false;          ///< when the timer has run out
     int descriptor_ = -1;                ///< written before ranks communicate
     std::vector<std::uint32_t> called_;  ///< the thread's
     std::atomic<bool> must_end_{false};  // written by stop(), read by the thread
