@@ -263,11 +263,11 @@ void OfiNetwork::lose_arrival(ReceiveBlock* block, std::uint64_t flags,
     // This layer lets go of a block at every error, though its flags do not say so.
     const bool is_layered =
         std::string_view(fabric_.info->fabric_attr->prov_name).ends_with(";ofi_rxm");
-    if (is_layered || (fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0) {
-        if (block != nullptr) {
-            block->is_spent = true;
-            give_back(*block);
-        }
+    const bool is_let_go =
+        is_layered || (fabric_.info->caps & FI_MULTI_RECV) == 0 || (flags & FI_MULTI_RECV) != 0;
+    if (block != nullptr && is_let_go) {
+        block->is_spent = true;
+        give_back(*block);
     }
 }
 
