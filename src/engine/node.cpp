@@ -64,11 +64,11 @@ void Node::choose_buffers()
     // Where memory is reserved before it is used, long ones would take what others need.
     const bool is_reserved = heap->kind() == memory::HeapKind::shm;
     const std::uint64_t heap_bytes = heap->size_bytes();
-    // Ranks that take turns on a core meet in its caches: there a long ring costs its pages only.
-    lane_ring_bytes = is_reserved || is_oversubscribed
-                          ? transport::shm::lane_ring_bytes_min
-                          : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
-    staging_slots = is_reserved ? Staging::slots_min : Staging::slots_for(rank_count, heap_bytes);
+    // Ranks that take turns on a core meet in its caches: there long ones cost their pages only.
+    const bool are_short = is_reserved || is_oversubscribed;
+    lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
+                                : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
+    staging_slots = are_short ? Staging::slots_min : Staging::slots_for(rank_count, heap_bytes);
 }
 
 RankState* create_rank_state(Node& node, std::uint32_t rank)
