@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "crew_options.hpp"
 #include "environment.hpp"
 #include "host/host_words.hpp"
 
@@ -120,14 +121,7 @@ base::Result<Options> as_processes(const Options& options, const Allocation& all
         }
         HostPlan plan;
         plan.stack_kib = options.stack_kib;
-        const Scheduling& scheduling = options.scheduling;
-        plan.crew = {options.rank_host == RankHost::ult,
-                     scheduling.workers,
-                     scheduling.seed,
-                     scheduling.binds_ranks,
-                     options.binding != Binding::none,
-                     scheduling.sleeps_suspend,
-                     scheduling.reports};
+        plan.crew = crew_of(options);
         plan.programs.push_back({ranks, {}, program.arguments, {}, program.shared_libraries});
         program.arguments = to_words(plan);
         program.arguments.insert(program.arguments.begin(),

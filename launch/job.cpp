@@ -13,6 +13,7 @@
 #include <cstring>
 #include <span>
 
+#include "crew_options.hpp"
 #include "host/file_bytes.hpp"
 
 namespace headway::launch {
@@ -241,13 +242,7 @@ base::Outcome Job::start_hosts(const std::vector<Place>& places)
     const Scheduling& scheduling = options_.scheduling;
     whole.job_rank_count = identity_.rank_count;
     whole.stack_kib = options_.stack_kib;
-    whole.crew = {options_.rank_host == RankHost::ult,
-                  scheduling.workers,
-                  scheduling.seed,
-                  scheduling.binds_ranks,
-                  options_.binding != Binding::none,
-                  scheduling.sleeps_suspend,
-                  scheduling.reports};
+    whole.crew = crew_of(options_);
     const int count = options_.processes_per_node;
     // Workers are bound; one process has them on all cores.
     const bool shares_cores = whole.crew.is_wanted && count > 1;
