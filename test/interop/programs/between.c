@@ -9,6 +9,7 @@
 #include <headway/interface.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,49 +127,30 @@ static double compute(double x)
     return x;
 }
 
-// 1 MiB each way between rank and its opposite, complete before anybody calls MPI again.
-static void overlap(void)
+// A message each way between a rank and its opposite, complete before anybody calls MPI again. With
+// `is_offered` it has come before its receive is posted.
+static void overlap(size_t bytes, bool is_offered)
 {
-    const size_t bytes = 1 << 20;
     const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
     const int peer = (rank + size / 2) % size, from = (rank + size - size / 2) % size;
     for (int round = 0; table != NULL && round < 4; ++round) {
         unsigned char* out = filled(bytes, round);
         unsigned char* in = malloc(bytes);
         MPI_Request requests[2];
-        MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
+        if (!is_offered)
+            MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(out, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[1]);
+        if (is_offered) {
+            MPI_Probe(from, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
+        }
         volatile double x = 1;
         while (table->open_operations() != 0)
             x = compute(x);
         int flag = 0;
         MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
-        require(flag, "a transfer did not end while its ranks computed");
-        require(is_from(in, bytes, from, round), "a message is wrong");
-        free(out);
-        free(in);
-    }
-}
-
-// What was offered before its receive is posted is there although nobody calls MPI any more.
-static void overlap_late(void)
-{
-    const size_t bytes = 300000;
-    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
-    const int peer = (rank + size / 2) % size, from = (rank + size - size / 2) % size;
-    for (int round = 0; table != NULL && round < 4; ++round) {
-        unsigned char* out = filled(bytes, round);
-        unsigned char* in = malloc(bytes);
-        MPI_Request requests[2];
-        MPI_Isend(out, (int)bytes, MPI_BYTE, peer, round, MPI_COMM_WORLD, &requests[1]);
-        MPI_Probe(from, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Irecv(in, (int)bytes, MPI_BYTE, from, round, MPI_COMM_WORLD, &requests[0]);
-        volatile double x = 1;
-        while (table->open_operations() != 0)
-            x = compute(x);
-        int flag = 0;
-        MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
-        require(flag, "a transfer offered early did not end while its ranks computed");
+        require(flag, is_offered ? "a transfer offered early did not end while its ranks computed"
+                                 : "a transfer did not end while its ranks computed");
         require(is_from(in, bytes, from, round), "a message is wrong");
         free(out);
         free(in);
@@ -203,8 +185,8 @@ int main(int argc, char** argv)
         exchange(lengths[i], 2 * i);
         exchange(lengths[i], 2 * i + 1);
     }
-    overlap();
-    overlap_late();
+    overlap(1 << 20, false);
+    overlap(300000, true);
     char host[MPI_MAX_PROCESSOR_NAME];
     int length = 0;
     MPI_Get_processor_name(host, &length);
