@@ -108,7 +108,9 @@ class FreedRequests {
   private:
     void give_back() noexcept
     {
-        rank_.pool().release_all(Kind::request, {bits_.data(), std::exchange(count_, 0)});
+        if (count_ != 0) {
+            rank_.pool().release_all(Kind::request, {bits_.data(), std::exchange(count_, 0)});
+        }
     }
 
     Rank& rank_;
