@@ -42,20 +42,22 @@ class Looking {
         return sender_ == nullptr || sender_->presence.is_beside(here_);
     }
 
-    /// After `polls` looks.
-    void end(int polls, bool has_come) const
+    /// After `polls` looks. True: the rank has left this core to its partner.
+    bool end(int polls, bool has_come) const
     {
         if (polls_ == 1) {
-            return;
+            return false;
         }
         if (has_come || polls >= polls_) {
+            // What is there at the first look says nothing about looking on.
             if (polls != 0) {
                 lookout_->tell(has_come);
             }
-        } else if (sender_ != nullptr && sender_->presence.is_at(here_) &&
-                   lookout_->meets_sender() && sender_->rank < rank_.rank) {
-            (void)platform::change_processor();
+            return false;
         }
+        // One of the two goes; were it both, they might meet there.
+        return sender_ != nullptr && sender_->presence.is_at(here_) && lookout_->meets_sender() &&
+               sender_->rank < rank_.rank && platform::change_processor();
     }
 
   private:
