@@ -55,6 +55,8 @@ class MatchContext {
     {
         return posted_ != 0 ? find_posted(message) : nullptr;
     }
+    /// Whether any receive is posted.
+    bool has_posted() const noexcept { return posted_ != 0; }
     /// Whether no receive is posted that could take a message of this name. May say no too often.
     bool has_none_posted(const transport::FrameHeader& message) noexcept
     {

@@ -125,7 +125,7 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
             break;
         }
     }
-    looking.end(poll, receive.is_done || driver.expected() == nullptr);
+    (void)looking.end(poll, receive.is_done || driver.expected() == nullptr);
     driver.expect(nullptr);
 }
 
@@ -310,17 +310,9 @@ void make_offer(Driver& driver, Op* op)
 void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
                    const std::byte* payload, std::uint64_t size_bytes)
 {
-    const std::uint64_t taken = std::min(size_bytes, receive->size_bytes);
+    const std::uint64_t taken = note_match(receive, header, size_bytes);
     if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
         receive->error = OpError::bad_address;
-    }
-    receive->header.sequence = header.sequence;  // by which a trace names the message
-    receive->status_source = header.source;
-    receive->status_tag = header.tag;
-    receive->status_bytes = taken;
-    if (size_bytes > taken) {
-        receive->error = OpError::truncated;
-        receive->order = size_bytes;
     }
     driver.complete(receive);
 }

@@ -43,31 +43,48 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
 void deliver_eager(engine::Driver& driver, engine::Op* receive, transport::FrameHeader header,
                    const std::byte* payload, std::uint64_t size_bytes);
 
-/// Takes frames of `way`, a lane or the loopback, up to the one that brings the message; what comes
-/// before it goes to the receives that were posted for it. So in a window of receives only those
-/// are posted that the sender has not caught up with. False: look for the message in the general
-/// way. Requires: no message is kept that `receive` fits, and nothing is recorded.
+/// Hands what comes first in `way`, a lane or the loopback, to the receives of the context that
+/// were posted for it. False: there may be more, but all lanes have to be looked at before.
+template <typename Way>
+[[gnu::noinline]] bool serve_posted(engine::Driver& driver, MatchContext& context, Way& way)
+{
+    transport::Frame frame;
+    while (way.peek(frame) && frame.kind == transport::FrameKind::eager &&
+           frame.header.context == context.context()) {
+        engine::Op* const receive = context.take_posted(frame.header);
+        if (receive == nullptr) {
+            break;
+        }
+        deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
+        driver.release_frame(way, frame);
+        if (!driver.may_pass_over()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Takes the oldest frame of `way` if it brings the message; what comes before it goes to the
+/// receives that were posted for it. So in a window of receives only those are posted that the
+/// sender has not caught up with. False: look for the message in the general way. Requires: no
+/// message is kept that `receive` fits, and nothing is recorded.
 template <typename Way>
 [[gnu::always_inline]] inline bool take_oldest(engine::Driver& driver,
                                                engine::QuickReceive& receive, MatchContext& context,
                                                Way& way)
 {
-    transport::Frame frame;
-    while (way.peek(frame) && frame.kind == transport::FrameKind::eager &&
-           frame.header.context == receive.wanted.context && driver.may_pass_over()) {
-        engine::Op* const earlier = context.take_posted(frame.header);
-        if (earlier != nullptr) {
-            deliver_eager(driver, earlier, frame.header, frame.payload, frame.payload_bytes);
-        } else if (!fits(receive.wanted, frame.header) ||
-                   !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
-            return false;
-        }
-        driver.release_frame(way, frame);
-        if (earlier == nullptr) {
-            return true;
-        }
+    if (context.has_posted() && !serve_posted(driver, context, way)) [[unlikely]] {
+        return false;
     }
-    return false;
+    transport::Frame frame;
+    if (!way.peek(frame) || frame.kind != transport::FrameKind::eager ||
+        frame.header.context != receive.wanted.context || !fits(receive.wanted, frame.header) ||
+        !driver.may_pass_over() ||
+        !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
+        return false;
+    }
+    driver.release_frame(way, frame);
+    return true;
 }
 
 /// Takes the message of a receive that names its sender, where it is there already and the next

@@ -103,21 +103,6 @@ void keep_open(Driver& driver, Op* receive)
     }
 }
 
-std::uint64_t note_match(Op* receive, const transport::FrameHeader& header,
-                         std::uint64_t message_bytes)
-{
-    const std::uint64_t bytes = std::min(message_bytes, receive->size_bytes);
-    receive->header.sequence = header.sequence;  // by which a trace names the message
-    receive->status_source = header.source;
-    receive->status_tag = header.tag;
-    receive->status_bytes = bytes;
-    if (message_bytes > bytes) {
-        receive->error = OpError::truncated;
-        receive->order = message_bytes;
-    }
-    return bytes;
-}
-
 void take_clear_to_send(Driver& driver, const transport::Frame& frame, std::uint32_t /*sender*/)
 {
     const auto asked = frame.record<ClearToSend>();

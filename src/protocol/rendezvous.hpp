@@ -8,6 +8,9 @@
 // and a last frame says that they are there. Between nodes see distant.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "engine/driver.hpp"
 #include "protocol/offer.hpp"
 
@@ -18,8 +21,20 @@ void pull(engine::Driver& driver, engine::Op* receive, const transport::FrameHea
           const Offer& offer);
 
 /// What a receive says of the message that it has matched; how many of its bytes fit.
-std::uint64_t note_match(engine::Op* receive, const transport::FrameHeader& header,
-                         std::uint64_t message_bytes);
+inline std::uint64_t note_match(engine::Op* receive, const transport::FrameHeader& header,
+                                std::uint64_t message_bytes)
+{
+    const std::uint64_t bytes = std::min(message_bytes, receive->size_bytes);
+    receive->header.sequence = header.sequence;  // by which a trace names the message
+    receive->status_source = header.source;
+    receive->status_tag = header.tag;
+    receive->status_bytes = bytes;
+    if (message_bytes > bytes) {
+        receive->error = engine::OpError::truncated;
+        receive->order = message_bytes;
+    }
+    return bytes;
+}
 
 /// A receive of a call that is about to return, and that needs more of this rank's CPU.
 void keep_open(engine::Driver& driver, engine::Op* receive);
