@@ -32,7 +32,8 @@ class Watch {
     /// Once: frames for this process's ranks may be there when `descriptor` can be read.
     void set_descriptor(int descriptor) noexcept { descriptor_ = descriptor; }
     /// Whenever the descriptor can be read from now on, once, what has come is taken in for all
-    /// ranks of this process that sleep or are away; those that it is for are woken, or worked for.
+    /// ranks of this process that sleep or are away; those that it is for are woken, or worked for;
+    /// if it is for nobody, all are, since the network may want to be polled.
     /// False: nobody is there to hear it. Thread rule: any thread of the process.
     bool listen();
 
