@@ -43,17 +43,20 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
 void deliver_eager(engine::Driver& driver, engine::Op* receive, transport::FrameHeader header,
                    const std::byte* payload, std::uint64_t size_bytes);
 
-/// Hands what comes first in `way`, a lane or the loopback, to the receives of the context that
-/// were posted for it. False: there may be more, but all lanes have to be looked at before.
+/// The oldest frame of `way`, a lane or the loopback, that is for no receive of the context that is
+/// posted; those before it go to the receives that they are for. False: there is none, or all lanes
+/// have to be looked at before.
 template <typename Way>
-[[gnu::noinline]] bool serve_posted(engine::Driver& driver, MatchContext& context, Way& way)
+[[gnu::noinline]] bool peek_unposted(engine::Driver& driver, MatchContext& context, Way& way,
+                                     transport::Frame& frame)
 {
-    transport::Frame frame;
-    while (way.peek(frame) && frame.kind == transport::FrameKind::eager &&
-           frame.header.context == context.context()) {
-        engine::Op* const receive = context.take_posted(frame.header);
+    while (way.peek(frame)) {
+        engine::Op* const receive =
+            frame.kind == transport::FrameKind::eager && frame.header.context == context.context()
+                ? context.take_posted(frame.header)
+                : nullptr;
         if (receive == nullptr) {
-            break;
+            return true;
         }
         deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
         driver.release_frame(way, frame);
@@ -61,7 +64,7 @@ template <typename Way>
             return false;
         }
     }
-    return true;
+    return false;
 }
 
 /// Takes the oldest frame of `way` if it brings the message; what comes before it goes to the
@@ -73,11 +76,11 @@ template <typename Way>
                                                engine::QuickReceive& receive, MatchContext& context,
                                                Way& way)
 {
-    if (context.has_posted() && !serve_posted(driver, context, way)) [[unlikely]] {
-        return false;
-    }
     transport::Frame frame;
-    if (!way.peek(frame) || frame.kind != transport::FrameKind::eager ||
+    // What is peeked at is taken: behind a second look might be another one, for a posted receive.
+    const bool is_there =
+        context.has_posted() ? peek_unposted(driver, context, way, frame) : way.peek(frame);
+    if (!is_there || frame.kind != transport::FrameKind::eager ||
         frame.header.context != receive.wanted.context || !fits(receive.wanted, frame.header) ||
         !driver.may_pass_over() ||
         !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
