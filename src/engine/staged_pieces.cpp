@@ -17,6 +17,9 @@ namespace {
 /// Of a message that is not matched, so many bytes are staged: until they are, most are.
 constexpr std::uint64_t early_bytes_max = 64 * 1024;
 
+/// Pieces that a sender who waits stages between two sweeps.
+constexpr std::uint32_t stretch_max = 8;
+
 /// Whether a slot holds a piece of a message that may not be matched for long, so that the next one
 /// in turn has to do.
 bool is_held(const StagingSlot& slot)
@@ -92,19 +95,12 @@ Staging* staging_of(Driver& driver)
     return rank.staging;
 }
 
-/// Stages the next piece in a slot that is empty and in turn; its bytes, 0 if none was left.
-/// `is_sure`: who cannot hear of it by a frame finds its bytes some other way.
-std::uint64_t stage_piece(Driver& driver, CopyJob* job, Staging& staging, StagingSlot* slot,
-                          std::uint64_t bytes_max, bool is_sure)
+/// Puts a piece into the slot in turn, which is empty, and sends it on its way. `is_sure`: who
+/// cannot hear of it by a frame finds its bytes some other way.
+void stage_piece(Driver& driver, CopyJob* job, Staging& staging, std::uint64_t from,
+                 std::uint64_t bytes, bool is_sure)
 {
-    const std::uint64_t wanted =
-        aligned_piece(std::min(staged_bytes_of(driver.rank(), *job), bytes_max));
-    // Relaxed: as in copy_piece().
-    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
-    if (from >= job->total_bytes) {
-        return 0;
-    }
-    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
+    StagingSlot* const slot = staging.next(is_held);
     if (job->source_elements != nullptr) {
         staging.take(slot, job);
         read_source(*job, from, bytes, slot->bytes);
@@ -119,7 +115,33 @@ std::uint64_t stage_piece(Driver& driver, CopyJob* job, Staging& staging, Stagin
             lose_piece(driver, piece);
         }
     }
-    return bytes;
+}
+
+/// What a stretch came to.
+struct Staged {
+    std::uint64_t bytes = 0;
+    std::uint32_t pieces = 0;
+};
+
+/// Stages the next pieces in a stretch, `pieces` at most and of `bytes_max` in all; none if none
+/// was left. Requires: so many slots in turn are empty, and at least one is wanted.
+Staged stage_pieces(Driver& driver, CopyJob* job, Staging& staging, std::uint32_t pieces,
+                    std::uint64_t bytes_max, bool is_sure)
+{
+    const std::uint64_t each =
+        aligned_piece(std::min(staged_bytes_of(driver.rank(), *job), bytes_max));
+    const std::uint64_t wanted = each * std::clamp<std::uint64_t>(bytes_max / each, 1, pieces);
+    // Relaxed: as in copy_piece().
+    const std::uint64_t begin = job->taken.fetch_add(wanted, std::memory_order_relaxed);
+    const std::uint64_t end = std::min(begin + wanted, job->total_bytes);
+    Staged staged;
+    for (std::uint64_t from = begin; from < end; from += each) {
+        const std::uint64_t bytes = std::min(each, end - from);
+        stage_piece(driver, job, staging, from, bytes, is_sure);
+        staged.bytes += bytes;
+        ++staged.pieces;
+    }
+    return staged;
 }
 
 /// A message that cannot move for want of memory.
@@ -151,11 +173,10 @@ int stage_some(Driver& driver)
             drop_reference(driver.worker(), job);
             continue;
         }
-        StagingSlot* const slot = staged < pieces_a_turn ? staging->next(is_held) : nullptr;
-        if (slot == nullptr) {
+        if (staged == pieces_a_turn || staging->next(is_held) == nullptr) {
             break;
         }
-        (void)stage_piece(driver, job, *staging, slot, UINT64_MAX, false);
+        (void)stage_pieces(driver, job, *staging, 1, UINT64_MAX, false);
         ++staged;
     }
     return staged;
@@ -172,14 +193,15 @@ bool can_deliver(Driver& driver, const StagedPiece& piece)
 std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
 {
     Staging* const staging = staging_of(driver);
-    StagingSlot* const slot = staging != nullptr ? staging->next(is_held) : nullptr;
-    return slot != nullptr ? stage_piece(driver, job, *staging, slot, bytes_max, true) : 0;
+    const std::uint32_t room = staging != nullptr ? staging->count_empty(stretch_max, is_held) : 0;
+    return room != 0 ? stage_pieces(driver, job, *staging, room, bytes_max, true).bytes : 0;
 }
 
 bool stage_early(Driver& driver)
 {
     RankState& rank = driver.rank();
-    if (rank.early_pieces >= driver.node().staging_slots / 4) {
+    const std::uint32_t early_max = driver.node().staging_slots / 4;
+    if (rank.early_pieces >= early_max) {
         return false;
     }
     CopyJob* const job = rank.offered.first();
@@ -187,22 +209,23 @@ bool stage_early(Driver& driver)
         return false;
     }
     Staging* const staging = staging_of(driver);
-    StagingSlot* const slot = staging != nullptr ? staging->next(is_held) : nullptr;
-    if (slot == nullptr) {
+    const std::uint32_t room =
+        staging != nullptr
+            ? staging->count_empty(std::min(stretch_max, early_max - rank.early_pieces), is_held)
+            : 0;
+    if (room == 0) {
         return false;
     }
-    const bool has_staged = stage_piece(driver, job, *staging, slot, UINT64_MAX, false) != 0;
-    if (has_staged) {
-        ++rank.early_pieces;
-        ++job->early_pieces;
-    }
+    const Staged staged = stage_pieces(driver, job, *staging, room, early_bytes_max, false);
+    rank.early_pieces += staged.pieces;
+    job->early_pieces += staged.pieces;
     // Relaxed: who has matched it meanwhile takes pieces, too.
-    if (!has_staged || !job->has_pieces() ||
+    if (staged.pieces == 0 || !job->has_pieces() ||
         job->taken.load(std::memory_order_relaxed) >= early_bytes_max) {
         rank.offered.remove(job);
         job->is_offered = false;
     }
-    return has_staged;
+    return staged.pieces != 0;
 }
 
 int move_staged_only(Driver& driver)

@@ -97,6 +97,24 @@ class Staging {
                                                                                         : nullptr;
     }
 
+    /// How many slots beginning with next() are empty and follow each other in memory, so that they
+    /// will be given one after the other: `most` at most.
+    template <typename IsHeld>
+    std::uint32_t count_empty(std::uint32_t most, IsHeld&& is_held) noexcept
+    {
+        if (most == 0 || next(is_held) == nullptr) {
+            return 0;
+        }
+        std::uint32_t count = 1;
+        while (count < most && next_ + count < slots_ &&
+               // (4) acquire, as (2).
+               slot_at(next_ + count)->state.load(std::memory_order_acquire) ==
+                   StagingSlot::State::empty) {
+            ++count;
+        }
+        return count;
+    }
+
     /// next() of one who cannot do without: where it gives null, whoever empties the slot rings.
     template <typename IsHeld>
     StagingSlot* await_next(IsHeld&& is_held) noexcept
@@ -140,15 +158,22 @@ class Staging {
     static constexpr std::uint32_t slots_max = 128;
 
   private:
+    /// Requires: the slots before it are made.
+    StagingSlot* slot_at(std::uint32_t number) noexcept
+    {
+        StagingSlot* const slot = reinterpret_cast<StagingSlot*>(this + 1) + number;
+        if (number == slots_made_) [[unlikely]] {
+            new (slot) StagingSlot;
+            ++slots_made_;
+        }
+        return slot;
+    }
+
     template <typename IsHeld>
     StagingSlot* slot_in_turn(IsHeld&& is_held) noexcept
     {
         for (;;) {
-            StagingSlot* const slot = reinterpret_cast<StagingSlot*>(this + 1) + next_;
-            if (next_ == slots_made_) [[unlikely]] {
-                new (slot) StagingSlot;
-                ++slots_made_;
-            }
+            StagingSlot* const slot = slot_at(next_);
             // Relaxed: looked at again before it is filled.
             if (slot->state.load(std::memory_order_relaxed) == StagingSlot::State::empty ||
                 !is_held(*slot)) {

@@ -83,6 +83,31 @@ TEST(Staging, AFullSlotIsNotGivenAgain)
     EXPECT_EQ(staging.next(never), first);
 }
 
+TEST(Staging, CountsTheEmptySlotsThatItWillGiveOneAfterTheOther)
+{
+    const auto memory = std::make_unique<SlotsInMemory>();
+    Staging& staging = *memory->staging;
+    const auto piece = numbered(100);
+    EXPECT_EQ(staging.count_empty(0, never), 0U);
+    EXPECT_EQ(staging.count_empty(2, never), 2U);
+    EXPECT_EQ(staging.count_empty(100, never), few_slots);
+    std::vector<StagingSlot*> given;
+    for (std::uint32_t left = few_slots; left != 0; --left) {
+        EXPECT_EQ(staging.count_empty(100, never), left);
+        given.push_back(staging.next(never));
+        staging.fill(given.back(), nullptr, piece.data(), piece.size());
+    }
+    EXPECT_EQ(staging.count_empty(100, never), 0U) << "all are full";
+    (void)given[0]->release();
+    (void)given[2]->release();
+    EXPECT_EQ(staging.count_empty(100, never), 1U) << "behind the first one a full one follows";
+    const auto is_first = [&](const StagingSlot& slot) { return &slot == given[1]; };
+    staging.fill(staging.next(never), nullptr, piece.data(), piece.size());
+    EXPECT_EQ(staging.count_empty(100, never), 0U);
+    EXPECT_EQ(staging.count_empty(100, is_first), 1U) << "what is held is passed over";
+    EXPECT_EQ(staging.next(never), given[2]);
+}
+
 TEST(Staging, WhoeverEmptiesASlotThatIsAwaitedHearsOfIt)
 {
     const auto memory = std::make_unique<SlotsInMemory>();
