@@ -12,8 +12,8 @@ namespace headway::engine {
 
 namespace {
 
-/// A look at the network is a system call. A rank that waits for others of its node looks at them
-/// more often.
+/// A look at the network is a system call. A rank that waits for others of its node too looks at
+/// them more often.
 constexpr std::int64_t look_interval_ns = 1'000;
 
 /// Between two looks of a sleeping rank that nobody tells when something moves.
@@ -103,7 +103,7 @@ base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
 int Driver::take_distant_frames()
 {
     const std::int64_t now_ns = platform::monotonic_ns();
-    if (now_ns - network_looked_ns_ < look_interval_ns) {
+    if (now_ns - network_looked_ns_ < look_interval_ns && node_.rank_count > 1) {
         return 0;
     }
     if (node_.host_links != nullptr) {
@@ -114,7 +114,10 @@ int Driver::take_distant_frames()
     transport::Frame frame;
     std::uint32_t sender = 0;
     int taken = 0;
-    while (taken < frames_a_sweep && port_->poll(frame, sender)) {
+    // What came with the first frame is taken too, but nobody waits for another look at the network
+    // before he goes on with what he has.
+    for (bool is_there = port_->poll(frame, sender); is_there;
+         is_there = port_->poll_near(frame, sender)) {
         if (!network.knows(sender)) [[unlikely]] {
             node_.introduce(sender);
         }
@@ -149,8 +152,10 @@ bool Driver::keeps_unsent()
     if (!has_unsent()) [[likely]] {
         return false;
     }
-    network_looked_ns_ = 0;
-    progress();
+    if (!port_->settle()) {
+        network_looked_ns_ = 0;
+        progress();
+    }
     return has_unsent();
 }
 

@@ -61,6 +61,9 @@ class Port {
     /// The oldest unreleased frame of some rank, or false; also what moves everything else. False
     /// too while another thread looks: it takes in what is for this port, and has it called.
     virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
+    /// The same among what polls have brought in already, which asks the system for nothing. After
+    /// a poll() that found something, until it is false: what waits here may be for other ranks.
+    virtual bool poll_near(Frame& frame, std::uint32_t& sender) noexcept = 0;
     /// Gives back the frame of the last successful poll, exactly once.
     virtual void release() noexcept = 0;
     /// Another rank of this process for which polls here have taken something in: the caller has
@@ -90,6 +93,9 @@ class Port {
 
     /// Whether frames posted before still need somebody who polls.
     virtual bool has_unsent() const noexcept = 0;
+    /// Takes note of frames that have left by now, and looks for nothing else. False: something
+    /// else has come, poll.
+    virtual bool settle() noexcept = 0;
     /// Whether the newest post or read for some rank was refused because it is not connected. The
     /// descriptor need not tell when it is: who wants to send has to try again now and then.
     virtual bool has_unconnected() const noexcept = 0;

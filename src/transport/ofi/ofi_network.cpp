@@ -405,6 +405,29 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
     return false;
 }
 
+/// Completions are read as long as the port has frames under way. Over most providers a short one
+/// has left when fi_send returns, and its completion is there without a look at any socket.
+bool OfiNetwork::settle(OfiPort& port) noexcept
+{
+    const Look look{&port, &port.called_};
+    for (;;) {
+        while (next_event_ != event_count_) {
+            auto* const target = static_cast<Target*>(events_[next_event_].op_context);
+            if (target->kind != Target::Kind::send) {
+                return false;
+            }
+            ++next_event_;
+            end_send(*static_cast<SendSlot*>(target), look);
+        }
+        if (!failure_.empty()) {
+            return false;
+        }
+        if (port.in_flight_.load(std::memory_order_relaxed) == 0 || !read_completions(look)) {
+            return true;
+        }
+    }
+}
+
 int OfiNetwork::clear_descriptor() noexcept
 {
     const int code = fabric_.clear_descriptor();

@@ -66,6 +66,7 @@ class OfiNetwork final : public Network {
     };
     // All below: under the lock.
     bool look_for(OfiPort& port) noexcept;
+    bool settle(OfiPort& port) noexcept;
     bool take_events(const Look& look) noexcept;
     void call(OfiPort& port, const Look& look) noexcept;
     void make_room(const Look& look) noexcept;

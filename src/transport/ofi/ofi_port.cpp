@@ -218,6 +218,26 @@ bool OfiPort::poll(Frame& frame, std::uint32_t& sender) noexcept
     return true;
 }
 
+bool OfiPort::poll_near(Frame& frame, std::uint32_t& sender) noexcept
+{
+    if (current_.peer == nullptr) {
+        const std::unique_lock guard(network_.lock_, std::try_to_lock);
+        if (!guard.owns_lock() ||
+            (!take_letter() && !network_.take_events({this, &called_}))) {
+            return false;
+        }
+    }
+    frame = current_.frame;
+    sender = current_.peer->rank;
+    return true;
+}
+
+bool OfiPort::settle() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    return network_.settle(*this);
+}
+
 void OfiPort::release() noexcept
 {
     const std::lock_guard guard(network_.lock_);

@@ -32,6 +32,7 @@ class OfiPort final : public Port {
     base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
                       const void* payload, std::size_t payload_bytes) noexcept override;
     bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
+    bool poll_near(Frame& frame, std::uint32_t& sender) noexcept override;
     void release() noexcept override;
     bool poll_called(std::uint32_t& rank) noexcept override;
 
@@ -52,6 +53,7 @@ class OfiPort final : public Port {
         // Relaxed: the owner's own posts count up, and whoever counts down does so for him.
         return in_flight_.load(std::memory_order_relaxed) != 0 || !owing_.empty();
     }
+    bool settle() noexcept override;
     bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     bool prepare_sleep() noexcept override;
 

@@ -37,6 +37,8 @@ class MutePort final : public transport::Port {
         return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
     }
     bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool poll_near(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool settle() noexcept override { return true; }
     void release() noexcept override {}
     bool poll_called(std::uint32_t&) noexcept override { return false; }
     void* expose(const void*, std::size_t, transport::Exposure*) noexcept override
