@@ -19,6 +19,10 @@ constexpr std::int64_t look_interval_ns = 1'000;
 /// Between two looks of a sleeping rank that nobody tells when something moves.
 constexpr std::int64_t nap_ns = 200'000;
 
+/// How long frames are held back at most while their rank computes. Most ranks that send a burst
+/// wait for something soon after, and look before; a shorter time wakes the watch for nothing.
+constexpr std::int64_t hold_ns = 100'000;
+
 /// Whether ranks of other nodes may send such frames. The others name addresses of this node.
 bool may_come_from_afar(transport::FrameKind kind) noexcept
 {
@@ -156,7 +160,20 @@ bool Driver::keeps_unsent()
         network_looked_ns_ = 0;
         progress();
     }
-    return has_unsent();
+    if (port_->has_unsent()) {
+        return true;
+    }
+    if (!leave_held()) {
+        network_looked_ns_ = 0;
+        progress();
+    }
+    return port_->has_unsent();
+}
+
+bool Driver::leave_held()
+{
+    return port_ == nullptr || !port_->has_held() ||
+           node_.watch().send_by(platform::monotonic_ns() + hold_ns);
 }
 
 bool Driver::listen()

@@ -34,6 +34,8 @@ struct NetworkOptions {
     /// Others find out what has become of hosts, so a frame that was lost on its way in is nobody's
     /// end: anybody may have begun to send it.
     bool are_hosts_watched = false;
+    /// Short frames of a burst may wait for those behind them: see Port::has_held().
+    bool may_hold = false;
     std::string interface;  ///< name of a network interface; empty: the first that leaves the node
 };
 
@@ -93,6 +95,12 @@ class Port {
 
     /// Whether frames posted before still need somebody who polls.
     virtual bool has_unsent() const noexcept = 0;
+    /// Whether frames wait here for others to go with: of a burst to one rank, so that a few calls
+    /// of the system do for all. They go with the next poll() or prepare_sleep(). Who does neither
+    /// soon sees to it that somebody calls Network::send_held().
+    virtual bool has_held() const noexcept = 0;
+    /// Bytes of messages that are read by this rank, or may be read from it.
+    virtual std::uint64_t bytes_under_way() const noexcept = 0;
     /// Takes note of frames that have left by now, and looks for nothing else. False: something
     /// else has come, poll.
     virtual bool settle() noexcept = 0;
@@ -144,6 +152,10 @@ class Network {
     /// For who sleeps on the descriptor: takes in what has come, for all ports that sleep, and adds
     /// the ranks that have to be rung to `called`. Then the descriptor tells of what comes next.
     virtual Delivery deliver(std::vector<std::uint32_t>& called) noexcept = 0;
+
+    /// Sends what ports hold, for ranks that may not poll for a while. False: not all of it has
+    /// left, call again. `called` as deliver().
+    virtual bool send_held(std::vector<std::uint32_t>& called) noexcept = 0;
 
     /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank
     /// and host concerned where they are known. Never changes back.
