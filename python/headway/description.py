@@ -28,6 +28,7 @@ ranks    = number of ranks
 pin      = true: each rank on a core of its own, checked by the program; false: not bound
 hosts    = so many hosts made of network namespaces (hosts.py) share the ranks; with pin = true each
            has a core of its own (default 0: this machine)
+rate     = what each host may send, as tc calls it ("1gbit"; default: as fast as it goes)
 cases    = names of cases, as the program calls them
 called   = what the program calls these cases, one by one (default: the same)
 program  = C program of this job (default: the bench's)
@@ -130,6 +131,7 @@ class Job:
     collect: tuple[str, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
     hosts: int = 0
+    rate: str | None = None
     delay_to_us: float | None = None  # HEADWAY_DELAY_US is found for this time of communication
     launcher: tuple[str, ...] | None = None
 
@@ -437,6 +439,7 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         collect=tuple(entry.get("collect", ())),
         without=dict(entry.get("without", {})),
         hosts=int(entry.get("hosts", 0)),
+        rate=entry.get("rate"),
         launcher=tuple(entry["launcher"]) if "launcher" in entry else None,
     )
 
@@ -485,6 +488,8 @@ def _check_job(where: str, description: Description, job: Job) -> None:
             f"{where}: {job.ranks} ranks cannot be dealt to {job.hosts} hosts; a pinned job has a "
             "rank a host, others as many on each."
         )
+    if job.rate is not None and not job.hosts:
+        raise DescriptionError(f"{where}: a rate is that of hosts; say hosts = N too.")
     if (job.wall or job.is_counted) and len(job.cases) != 1:
         raise DescriptionError(
             f"{where}: a job with wall = true or count = true needs exactly one case."

@@ -80,6 +80,13 @@ class Hosts:
         _ip("-n", self.space(place), "neigh", "flush", "all")
         _ip("neigh", "flush", "dev", self.bridge)
 
+    def limit(self, rate: str) -> None:
+        """From now on no host sends faster than `rate` ("1gbit"); what is too fast waits."""
+        for place in range(1, self.count + 1):
+            subprocess.run(["ip", "netns", "exec", self.space(place), "tc", "qdisc", "add", "dev",
+                            "eth0", "root", "tbf", "rate", rate, "burst", "256k", "latency",
+                            "50ms"], check=True, timeout=30)
+
     def part(self, is_parted: bool) -> None:
         """Nothing passes between hosts any more, unnoticed, while this machine reaches all; or all
         as before."""

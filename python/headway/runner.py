@@ -226,6 +226,8 @@ class Runner:
         if why_not:
             raise jobs.JobError(f"no hosts: {why_not}")
         with hosts.hosts(job.hosts) as made:
+            if job.rate is not None:
+                made.limit(job.rate)
             cores = self.cores[: job.hosts] if job.pin else ()
             settings = library.on_hosts_environment | made.environment(cores)
             launcher = library.command_on_hosts(made, job.ranks)

@@ -12,12 +12,16 @@ namespace headway::engine {
 
 namespace {
 
-/// A look at the network is a system call. A rank that waits for others of its node looks at them
-/// more often.
+/// A look at the network is a system call. A rank that waits for others of its node too looks at
+/// them more often.
 constexpr std::int64_t look_interval_ns = 1'000;
 
 /// Between two looks of a sleeping rank that nobody tells when something moves.
 constexpr std::int64_t nap_ns = 200'000;
+
+/// How long frames are held back at most while their rank computes. Most ranks that send a burst
+/// wait for something soon after, and look before; a shorter time wakes the watch for nothing.
+constexpr std::int64_t hold_ns = 100'000;
 
 /// Whether ranks of other nodes may send such frames. The others name addresses of this node.
 bool may_come_from_afar(transport::FrameKind kind) noexcept
@@ -103,7 +107,7 @@ base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
 int Driver::take_distant_frames()
 {
     const std::int64_t now_ns = platform::monotonic_ns();
-    if (now_ns - network_looked_ns_ < look_interval_ns) {
+    if (now_ns - network_looked_ns_ < look_interval_ns && node_.rank_count > 1) {
         return 0;
     }
     if (node_.host_links != nullptr) {
@@ -114,7 +118,10 @@ int Driver::take_distant_frames()
     transport::Frame frame;
     std::uint32_t sender = 0;
     int taken = 0;
-    while (taken < frames_a_sweep && port_->poll(frame, sender)) {
+    // What came with the first frame is taken too, but nobody waits for another look at the network
+    // before he goes on with what he has.
+    for (bool is_there = port_->poll(frame, sender); is_there;
+         is_there = port_->poll_near(frame, sender)) {
         if (!network.knows(sender)) [[unlikely]] {
             node_.introduce(sender);
         }
@@ -149,9 +156,24 @@ bool Driver::keeps_unsent()
     if (!has_unsent()) [[likely]] {
         return false;
     }
-    network_looked_ns_ = 0;
-    progress();
-    return has_unsent();
+    if (!port_->settle()) {
+        network_looked_ns_ = 0;
+        progress();
+    }
+    if (port_->has_unsent()) {
+        return true;
+    }
+    if (!leave_held()) {
+        network_looked_ns_ = 0;
+        progress();
+    }
+    return port_->has_unsent();
+}
+
+bool Driver::leave_held()
+{
+    return port_ == nullptr || !port_->has_held() ||
+           node_.watch().send_by(platform::monotonic_ns() + hold_ns);
 }
 
 bool Driver::listen()

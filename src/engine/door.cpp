@@ -23,6 +23,7 @@ void Door::leave_others()
     if (driver_->worker().has_asked()) {
         driver_->worker().hand_over();
     }
+    (void)driver_->leave_held();
     RankState& rank = driver_->rank();
     if ((!rank.copies.is_empty() || driver_->has_staged_only() || !rank.fired.is_empty()) &&
         lock_.has_parker()) {
@@ -36,6 +37,7 @@ void Door::go_away()
     RankState& rank = driver_->rank();
     if (node.knobs.progress == config::ProgressChoice::none || !node.agent().start()) {
         copy_some(*driver_, UINT64_MAX);
+        (void)driver_->leave_held();
         driver_->worker().hand_over();
         return;
     }

@@ -79,7 +79,18 @@ class Driver {
     }
 
     /// Whether frames to other nodes need somebody to poll until they are out.
-    bool has_unsent() const noexcept { return port_ != nullptr && port_->has_unsent(); }
+    bool has_unsent() const noexcept
+    {
+        return port_ != nullptr && (port_->has_unsent() || port_->has_held());
+    }
+    /// Before threads of the rank leave that will not look soon: the watch sends what the network
+    /// has held back, a little later. False: nobody is there to do it.
+    bool leave_held();
+    /// Bytes on their way that nobody hears of until they are all there: see Port.
+    std::uint64_t bytes_under_way() const noexcept
+    {
+        return port_ != nullptr ? port_->bytes_under_way() : 0;
+    }
     /// Before the rank goes away: looks whether what was sent has ended by now, as over most
     /// providers a short message has. True: somebody has to poll for it still.
     bool keeps_unsent();

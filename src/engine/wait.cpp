@@ -35,6 +35,11 @@ constexpr unsigned turns_back_max = 32;
 constexpr unsigned turns_back_for_news = 8;
 constexpr std::int64_t long_turn_ns = 2'000;
 
+/// How much longer a rank looks while a long message moves, of which it hears nothing until all is
+/// there: as long as a slow network takes (100 MB/s). Who sleeps meanwhile leaves the copying in
+/// and out of sockets to a thread that has to be woken for every part.
+constexpr std::int64_t bulk_ns_a_byte = 10;
+
 /// While it lives, the thread has given its core away, or is about to.
 class Absence {
   public:
@@ -101,7 +106,9 @@ class Patience {
         if (spin_until_ns_ == 0) {
             spin_until_ns_ = now_ns + spin_ns_;
         }
-        may_spin_ = now_ns < spin_until_ns_;
+        may_spin_ =
+            now_ns <
+            spin_until_ns_ + static_cast<std::int64_t>(driver_->bytes_under_way()) * bulk_ns_a_byte;
         return may_spin_;
     }
 

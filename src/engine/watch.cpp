@@ -59,7 +59,7 @@ void Watch::wake_at(std::int64_t moment_ns)
 /// Requires the lock.
 void Watch::set_timer()
 {
-    const std::int64_t moment_ns = std::min(next_ns_, listen_ns_);
+    const std::int64_t moment_ns = std::min({next_ns_, listen_ns_, send_ns_});
     if (moment_ns != never_ns) {
         timer_.set(platform::Deadline::at_ns(moment_ns));
     }
@@ -72,6 +72,41 @@ void Watch::look_by(std::int64_t moment_ns)
         listen_ns_ = moment_ns;
         set_timer();
     }
+}
+
+bool Watch::send_by(std::int64_t moment_ns)
+{
+    const std::lock_guard guard(lock_);
+    if (moment_ns < send_ns_) {
+        if (!ensure_started()) {
+            return false;
+        }
+        send_ns_ = moment_ns;
+        set_timer();
+    }
+    return true;
+}
+
+/// Whether held frames are due. Before they are sent: for those that are held from then on, the
+/// moment is set anew.
+bool Watch::ends_hold(std::int64_t now_ns)
+{
+    const std::lock_guard guard(lock_);
+    const bool is_due = now_ns >= send_ns_;
+    send_ns_ = is_due ? never_ns : send_ns_;
+    return is_due;
+}
+
+/// Again and again until they are out, as nobody else looks after them.
+void Watch::send_held(Worker& worker)
+{
+    if (!node_.network->send_held(called_)) {
+        (void)send_by(platform::monotonic_ns() + nap_min_ns);
+    }
+    for (const std::uint32_t rank : called_) {
+        worker.ring(node_.rank_state(node_.peer_of(rank)));
+    }
+    called_.clear();
 }
 
 void Watch::run()
@@ -90,7 +125,11 @@ void Watch::run()
         }
         // Relaxed: a statistic.
         node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
+        const bool ends_a_hold = ends_hold(platform::monotonic_ns());
         const bool is_due = begin_turn(is_called);
+        if (ends_a_hold) {
+            send_held(worker);
+        }
         if (timer_.has_alarm()) {
             node_.host_links->alert();
             ring_all(worker);

@@ -37,6 +37,10 @@ class Watch {
     /// False: nobody is there to hear it. Thread rule: any thread of the process.
     bool listen();
 
+    /// What the network holds back is sent at `moment_ns`, or before. False: nobody is there to do
+    /// it. Thread rule: any thread of the process.
+    bool send_by(std::int64_t moment_ns);
+
     /// Ends the thread and waits for it. Thread rule: the last rank of the process.
     void stop() noexcept;
 
@@ -49,6 +53,8 @@ class Watch {
     bool ensure_started();
     void run();
     bool begin_turn(bool is_called);
+    bool ends_hold(std::int64_t now_ns);
+    void send_held(Worker& worker);
     void set_timer();
     void look_by(std::int64_t moment_ns);
     void ring_all(Worker& worker);
@@ -57,9 +63,10 @@ class Watch {
     Node& node_;
     platform::TimerSleep timer_;
     std::mutex lock_;  ///< of what follows
-    // The timer is set to the earlier one.
+    // The timer is set to the earliest one.
     std::int64_t next_ns_ = never_ns;    ///< when ranks are to be looked after
     std::int64_t listen_ns_ = never_ns;  ///< when the network is to be looked at
+    std::int64_t send_ns_ = never_ns;    ///< when held frames are to be sent
     std::int64_t nap_ns_ = nap_min_ns;   ///< until the next look that nobody calls for
     bool is_refused_ = false;
     bool listens_ = false;               ///< the descriptor is slept for

@@ -138,6 +138,7 @@ base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
                      .window_bytes = knobs.network_window,
                      .provider = knobs.ofi_provider,
                      .are_hosts_watched = knobs.network_timeout_s != 0,
+                     .may_hold = knobs.progress != config::ProgressChoice::none,
                      .interface = knobs.ofi_interface});
     if (!network) {
         return base::Failure{network.sentence()};

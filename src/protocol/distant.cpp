@@ -42,8 +42,10 @@ namespace {
 /// Of one read.
 constexpr std::uint64_t read_bytes_max = 1024 * 1024;
 
-/// Reads of one message under way.
-constexpr std::uint32_t reads_a_message = 4;
+/// Reads of one message under way. Over a connection that carries messages both ways a request
+/// waits behind the bytes that its sender is giving meanwhile: with few reads the two ways take
+/// turns.
+constexpr std::uint32_t reads_a_message = 16;
 
 /// Frames posted with the word in hand before its owner has a chance to get it.
 constexpr int frames_a_turn = 8;

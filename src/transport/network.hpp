@@ -34,6 +34,8 @@ struct NetworkOptions {
     /// Others find out what has become of hosts, so a frame that was lost on its way in is nobody's
     /// end: anybody may have begun to send it.
     bool are_hosts_watched = false;
+    /// Short frames of a burst may wait for those behind them: see Port::has_held().
+    bool may_hold = false;
     std::string interface;  ///< name of a network interface; empty: the first that leaves the node
 };
 
@@ -61,6 +63,9 @@ class Port {
     /// The oldest unreleased frame of some rank, or false; also what moves everything else. False
     /// too while another thread looks: it takes in what is for this port, and has it called.
     virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
+    /// The same among what polls have brought in already, which asks the system for nothing. After
+    /// a poll() that found something, until it is false: what waits here may be for other ranks.
+    virtual bool poll_near(Frame& frame, std::uint32_t& sender) noexcept = 0;
     /// Gives back the frame of the last successful poll, exactly once.
     virtual void release() noexcept = 0;
     /// Another rank of this process for which polls here have taken something in: the caller has
@@ -90,6 +95,15 @@ class Port {
 
     /// Whether frames posted before still need somebody who polls.
     virtual bool has_unsent() const noexcept = 0;
+    /// Whether frames wait here for others to go with: of a burst to one rank, so that a few calls
+    /// of the system do for all. They go with the next poll() or prepare_sleep(). Who does neither
+    /// soon sees to it that somebody calls Network::send_held().
+    virtual bool has_held() const noexcept = 0;
+    /// Bytes of messages that are read by this rank, or may be read from it.
+    virtual std::uint64_t bytes_under_way() const noexcept = 0;
+    /// Takes note of frames that have left by now, and looks for nothing else. False: something
+    /// else has come, poll.
+    virtual bool settle() noexcept = 0;
     /// Whether the newest post or read for some rank was refused because it is not connected. The
     /// descriptor need not tell when it is: who wants to send has to try again now and then.
     virtual bool has_unconnected() const noexcept = 0;
@@ -138,6 +152,10 @@ class Network {
     /// For who sleeps on the descriptor: takes in what has come, for all ports that sleep, and adds
     /// the ranks that have to be rung to `called`. Then the descriptor tells of what comes next.
     virtual Delivery deliver(std::vector<std::uint32_t>& called) noexcept = 0;
+
+    /// Sends what ports hold, for ranks that may not poll for a while. False: not all of it has
+    /// left, call again. `called` as deliver().
+    virtual bool send_held(std::vector<std::uint32_t>& called) noexcept = 0;
 
     /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank
     /// and host concerned where they are known. Never changes back.

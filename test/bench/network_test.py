@@ -28,9 +28,16 @@ class Network(unittest.TestCase):
             with self.assertRaisesRegex(description.DescriptionError, "cannot be dealt"):
                 description.parse("x", f"{TEXT}ranks = {ranks}\nhosts = {hosts}\npin = {pin}\n")
 
+    def test_a_rate_is_that_of_hosts(self) -> None:
+        parsed = description.parse(
+            "x", f'{TEXT}ranks = 2\nhosts = 2\npin = true\nrate = "1gbit"\n')
+        self.assertEqual(parsed.jobs[0].rate, "1gbit")
+        with self.assertRaisesRegex(description.DescriptionError, "say hosts"):
+            description.parse("x", f'{TEXT}ranks = 2\npin = true\nrate = "1gbit"\n')
+
     def test_a_name_stands_for_all_that_begin_with_it(self) -> None:
         benches = description.available(Path(bench.ROOT) / "bench")
-        self.assertEqual(len(bench._named(["network"], benches)), 4)
+        self.assertEqual(len(bench._named(["network"], benches)), 5)
         self.assertEqual(bench._named(["rate", "rate", "none"], benches), ["rate", "none"])
 
 

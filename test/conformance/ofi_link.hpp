@@ -24,7 +24,7 @@ namespace headway::transport {
 /// it knows to be under way, and looks a while for what must not come.
 class OfiEndpoint {
   public:
-    void open(const char* provider)
+    void open(const char* provider, bool may_hold = false)
     {
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             NetworkOptions options;
@@ -34,6 +34,7 @@ class OfiEndpoint {
             options.provider = provider;
             options.interface = "lo";
             options.are_hosts_watched = true;
+            options.may_hold = may_hold;
             auto opened = ofi::OfiNetwork::open(options);
             if (!opened) {
                 why_not_ = opened.sentence();

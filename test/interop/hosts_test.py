@@ -114,6 +114,11 @@ class HostsTest(unittest.TestCase):
 
 
 class Jobs(HostsTest):
+    def test_a_burst_leaves_while_its_sender_computes(self) -> None:
+        for ranks, per_host in ((2, 1), (4, 2)):
+            with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
+                self.run_between(ranks, per_host, "burst", folder)
+
     def test_a_rank_a_host(self) -> None:
         largest = 2_000_000
         before = [self.hosts.bytes_received(place) for place in (1, 2)]

@@ -24,11 +24,13 @@ struct Target {
 
 class OfiPort;
 
-/// A frame on its way out.
+/// A packet on its way out: frames of one rank to another one, each at a multiple of
+/// `frame_alignment` in it.
 struct SendSlot : Target {
     std::byte* bytes = nullptr;
+    std::size_t used = 0;     ///< bytes of frames in it
     OfiPort* port = nullptr;  ///< who sends it
-    std::uint32_t rank = 0;   ///< whose frame it is
+    std::uint32_t rank = 0;   ///< whom it is for
     SendSlot* next_free = nullptr;
 };
 
@@ -62,6 +64,7 @@ class SendSlots {
 
 /// A read of another rank's memory.
 struct ReadSlot : Target {
+    std::size_t bytes = 0;
     OfiPort* port = nullptr;  ///< who reads
     std::uint32_t rank = 0;   ///< whose memory it is
     std::uint64_t cookie = 0;

@@ -53,7 +53,8 @@ OfiNetwork::OfiNetwork(Fabric fabric, const NetworkOptions& options)
              .own_count = options.own_count,
              .rank_count = options.rank_count},
       window_bytes_(options.window_bytes),
-      are_hosts_watched_(options.are_hosts_watched)
+      are_hosts_watched_(options.are_hosts_watched),
+      may_hold_(options.may_hold)
 {
     for (std::uint32_t i = 0; i < options.own_count; ++i) {
         ports_.push_back(std::make_unique<OfiPort>(*this, options.own_rank + i));
@@ -90,6 +91,7 @@ base::Outcome OfiNetwork::prepare()
     if (bytes < 2 * sizeof(WireHeader) + inline_bytes_max) {
         return base::Failure{"its messages are too short (" + std::to_string(bytes) + " bytes)"};
     }
+    packet_bytes_max_ = bytes;
     payload_bytes_max_ = bytes - sizeof(WireHeader);
     const auto name = fabric_.name();
     if (!name) {
@@ -309,43 +311,74 @@ bool OfiNetwork::hand_over(OfiPort::Letter letter, OfiPort& port, const Look& lo
     return false;
 }
 
-/// True: it is a frame for the port that looks, and its current one.
-bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
-                              const Look& look) noexcept
+/// True: it is a frame for the port that looks, and its current one. Requires: a frame that is
+/// good or malformed.
+bool OfiNetwork::take_frame(const std::byte* bytes, const WireHeader& header, Verdict verdict,
+                            const Look& look) noexcept
 {
-    const auto* const bytes =
-        static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf : block.bytes);
-    block.is_spent =
-        (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0;
-    WireHeader header;
-    const Verdict verdict = judge(bytes, entry.len, judge_, &header);
     OfiPort* const port = verdict == Verdict::good ? &port_of(header.receiver) : nullptr;
     // Somebody who has seen a frame can send it again, but not another one.
-    const auto order = port != nullptr ? port->place(header) : OfiPort::Order::past;
-    bool is_here = false;
-    if (order == OfiPort::Order::next) {
-        OfiPort::Peer& peer = port->accept(header);
-        if (port->wants_room_) {
-            call(*port, look);  // its window may be open again
-        }
-        if (header.kind != FrameKind::none) {
-            is_here = hand_over({.frame = {.kind = header.kind,
-                                           .header = header.message,
-                                           .payload = bytes + sizeof header,
-                                           .payload_bytes = header.payload_bytes},
-                                 .peer = &peer,
-                                 .block = &block,
-                                 .bytes = nullptr},
-                                *port, look);
-        }
-    } else if (verdict == Verdict::malformed || order == OfiPort::Order::broken) {
+    const auto order = port != nullptr ? port->place(header) : OfiPort::Order::broken;
+    if (order == OfiPort::Order::broken) {
         fail("a message of " +
              (header.sender < judge_.rank_count ? describe(header.sender)
                                                 : std::string("an unknown rank")) +
              " came over " + description_ + " broken or not in order");
+        return false;
     }
-    give_back(block);
+    if (order == OfiPort::Order::past) {
+        return false;
+    }
+    OfiPort::Peer& peer = port->accept(header);
+    if (port->wants_room_) {
+        call(*port, look);  // its window may be open again
+    }
+    return header.kind != FrameKind::none &&
+           hand_over({.frame = {.kind = header.kind,
+                                .header = header.message,
+                                .payload = bytes + sizeof header,
+                                .payload_bytes = header.payload_bytes},
+                      .peer = &peer,
+                      .block = packet_.block,
+                      .bytes = nullptr},
+                     *port, look);
+}
+
+/// The rest of the packet, as far as to the first frame of the port that looks; true if there is
+/// one. What follows a frame that is not proven is nobody's.
+bool OfiNetwork::take_packet(const Look& look) noexcept
+{
+    bool is_here = false;
+    while (packet_.block != nullptr && !is_here) {
+        WireHeader header;
+        const std::byte* const bytes = packet_.next;
+        const Verdict verdict = judge(bytes, packet_.bytes, judge_, &header);
+        if (verdict != Verdict::foreign) {
+            is_here = take_frame(bytes, header, verdict, look);
+        }
+        const std::size_t distance = frame_distance(header.payload_bytes);
+        if (verdict != Verdict::good || distance >= packet_.bytes || !failure_.empty()) {
+            unpin(*std::exchange(packet_, {}).block);
+        } else {
+            packet_.next += distance;
+            packet_.bytes -= distance;
+        }
+    }
     return is_here;
+}
+
+/// As take_packet(), of a packet that has just come.
+bool OfiNetwork::take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
+                              const Look& look) noexcept
+{
+    block.is_spent =
+        (fabric_.info->caps & FI_MULTI_RECV) == 0 || (entry.flags & FI_MULTI_RECV) != 0;
+    ++block.pins;
+    packet_ = {
+        .block = &block,
+        .next = static_cast<const std::byte*>(entry.buf != nullptr ? entry.buf : block.bytes),
+        .bytes = entry.len};
+    return take_packet(look);
 }
 
 bool OfiNetwork::take_completion(const fi_cq_data_entry& entry, const Look& look) noexcept
@@ -375,6 +408,9 @@ bool OfiNetwork::take_completion(const fi_cq_data_entry& entry, const Look& look
 /// What has been read and not been dealt with yet. True: a frame for the port that looks.
 bool OfiNetwork::take_events(const Look& look) noexcept
 {
+    if (packet_.block != nullptr && take_packet(look)) {
+        return true;
+    }
     while (next_event_ != event_count_ && failure_.empty()) {
         if (take_completion(events_[next_event_++], look)) {
             return true;
@@ -405,6 +441,32 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
     return false;
 }
 
+/// Completions are read as long as the port has frames under way. Over most providers a short one
+/// has left when fi_send returns, and its completion is there without a look at any socket.
+bool OfiNetwork::settle(OfiPort& port) noexcept
+{
+    const Look look{&port, &port.called_};
+    if (packet_.block != nullptr) {
+        return false;
+    }
+    for (;;) {
+        while (next_event_ != event_count_) {
+            auto* const target = static_cast<Target*>(events_[next_event_].op_context);
+            if (target->kind != Target::Kind::send) {
+                return false;
+            }
+            ++next_event_;
+            end_send(*static_cast<SendSlot*>(target), look);
+        }
+        if (!failure_.empty()) {
+            return false;
+        }
+        if (port.in_flight_.load(std::memory_order_relaxed) == 0 || !read_completions(look)) {
+            return true;
+        }
+    }
+}
+
 int OfiNetwork::clear_descriptor() noexcept
 {
     const int code = fabric_.clear_descriptor();
@@ -430,6 +492,27 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
         }
     }
     return {.is_awaited = sleeping_ != 0, .is_attended = std::exchange(looks_, 0) >= many_looks};
+}
+
+bool OfiNetwork::send_held(std::vector<std::uint32_t>& called) noexcept
+{
+    const std::lock_guard guard(lock_);
+    const Look look{nullptr, &called};
+    const auto is_left = [](const auto& port) { return port->is_left_; };
+    for (const auto& port : ports_) {
+        port->is_left_ = port->is_left_ || port->has_held();
+        (void)port->send_held();
+    }
+    while (failure_.empty() && std::ranges::any_of(ports_, is_left)) {
+        (void)take_events(look);
+        for (const auto& port : ports_) {
+            port->is_left_ = port->is_left_ && (port->has_held() || port->has_unsent());
+        }
+        if (!std::ranges::any_of(ports_, is_left) || !read_completions(look)) {
+            break;
+        }
+    }
+    return std::ranges::none_of(ports_, is_left);
 }
 
 }  // namespace headway::transport::ofi

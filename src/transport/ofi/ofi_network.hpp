@@ -50,6 +50,7 @@ class OfiNetwork final : public Network {
 
     int descriptor() const noexcept override { return descriptor_; }
     Delivery deliver(std::vector<std::uint32_t>& called) noexcept override;
+    bool send_held(std::vector<std::uint32_t>& called) noexcept override;
     const std::string& failure() const noexcept override;
 
   private:
@@ -66,6 +67,7 @@ class OfiNetwork final : public Network {
     };
     // All below: under the lock.
     bool look_for(OfiPort& port) noexcept;
+    bool settle(OfiPort& port) noexcept;
     bool take_events(const Look& look) noexcept;
     void call(OfiPort& port, const Look& look) noexcept;
     void make_room(const Look& look) noexcept;
@@ -75,6 +77,13 @@ class OfiNetwork final : public Network {
     bool take_completion(const fi_cq_data_entry& entry, const Look& look) noexcept;
     bool take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
                       const Look& look) noexcept;
+    bool take_packet(const Look& look) noexcept;
+    bool take_frame(const std::byte* bytes, const WireHeader& header, Verdict verdict,
+                    const Look& look) noexcept;
+    bool has_more() const noexcept
+    {
+        return packet_.block != nullptr || next_event_ != event_count_;
+    }
     bool hand_over(OfiPort::Letter letter, OfiPort& port, const Look& look) noexcept;
     void end_send(SendSlot& slot, const Look& look) noexcept;
     void unpin(ReceiveBlock& block) noexcept;
@@ -88,6 +97,8 @@ class OfiNetwork final : public Network {
     Judge judge_;
     const std::uint64_t window_bytes_;
     const bool are_hosts_watched_;
+    const bool may_hold_;
+    std::size_t packet_bytes_max_ = 0;
     std::size_t payload_bytes_max_ = 0;
     std::string address_;
     std::string socket_address_;
@@ -108,6 +119,14 @@ class OfiNetwork final : public Network {
     std::string failure_;
     const std::string no_failure_;
     std::atomic<bool> has_failed_{false};  ///< failure_ changes no more
+
+    /// What has not been dealt with of a packet; it pins the block.
+    struct Packet {
+        ReceiveBlock* block = nullptr;
+        const std::byte* next = nullptr;
+        std::size_t bytes = 0;
+    };
+    Packet packet_;
 
     static constexpr std::size_t batch = 16;
     std::array<fi_cq_data_entry, batch> events_{};

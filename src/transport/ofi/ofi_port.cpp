@@ -6,9 +6,30 @@
 #include <string>
 #include <utility>
 
+#include "platform/cpu.hpp"
 #include "transport/ofi/ofi_network.hpp"
 
 namespace headway::transport::ofi {
+
+namespace {
+
+/// Longest payload of a frame that waits for others: a longer one is worth a call of its own.
+constexpr std::size_t held_payload_max = 512;
+
+/// So many bytes of frames go without waiting for more: what a packet costs is shared by then, and
+/// the receiver begins while the rest is gathered.
+constexpr std::size_t packet_bytes_good = 2048;
+
+/// Between two frames of a burst: about as long as it takes to send one.
+constexpr std::int64_t burst_gap_ns = 20'000;
+
+/// Frames of a burst that go at once, since most bursts are no longer.
+constexpr std::uint32_t frames_at_once = 2;
+
+/// Ranks whose frames are held at a time; each takes a slot.
+constexpr std::size_t peers_held_max = 8;
+
+}  // namespace
 
 OfiPort::Peer& OfiPort::peer_of(std::uint32_t rank)
 {
@@ -51,15 +72,98 @@ base::Status OfiPort::post(std::uint32_t rank, FrameKind kind, const FrameHeader
     return transmit(peer, kind, header, payload, payload_bytes);
 }
 
+/// Whether a frame may wait for the next ones: it belongs to a burst of short ones to one rank,
+/// whose poster has not looked at the network since. The first ones go at once.
+bool OfiPort::may_hold(Peer& peer, FrameKind kind, std::size_t payload_bytes) noexcept
+{
+    if (!network_.may_hold_ || kind != FrameKind::eager || payload_bytes > held_payload_max) {
+        peer.burst = 0;
+        return false;
+    }
+    const std::int64_t now_ns = platform::monotonic_ns();
+    const bool goes_on = peer.posted_turn == turn_ && now_ns - peer.posted_ns < burst_gap_ns;
+    peer.burst = goes_on ? peer.burst + 1 : 0;
+    peer.posted_ns = now_ns;
+    peer.posted_turn = turn_;
+    return peer.burst >= frames_at_once && held_.size() < peers_held_max;
+}
+
+/// From now on, or still.
+void OfiPort::hold(Peer& peer, SendSlot* slot)
+{
+    if (std::exchange(peer.held, slot) == nullptr) {
+        held_.push_back(&peer);
+        // Relaxed: see has_held().
+        held_count_.store(static_cast<std::uint32_t>(held_.size()), std::memory_order_relaxed);
+    }
+}
+
+/// Gives a packet to the provider. done; retry_not_connected, and it stays the caller's; failed.
+base::Status OfiPort::send_off(Peer& peer, SendSlot& slot) noexcept
+{
+    const long code =
+        fi_send(network_.fabric_.endpoint.get(), slot.bytes, slot.used,
+                network_.slots_.descriptor(), peer.destination->address, &slot.context);
+    if (code == 0) {
+        // Relaxed: see has_unsent().
+        in_flight_.fetch_add(1, std::memory_order_relaxed);
+        note(peer, false);
+        return base::Status::done;
+    }
+    if (code == -FI_EAGAIN) {
+        return base::Status::retry_not_connected;
+    }
+    network_.fail(peer.destination->name + " cannot be reached over " + network_.description_ +
+                  " (" + fi_strerror(static_cast<int>(-code)) +
+                  "); is it alive, and its network up?");
+    return base::Status::failed;
+}
+
+/// Requires: some are held.
+base::Status OfiPort::send_held_of(Peer& peer) noexcept
+{
+    const base::Status status = send_off(peer, *peer.held);
+    if (status == base::Status::done) {
+        peer.held = nullptr;
+        std::erase(held_, &peer);
+        // Relaxed: see has_held().
+        held_count_.store(static_cast<std::uint32_t>(held_.size()), std::memory_order_relaxed);
+        return status;
+    }
+    return status == base::Status::failed ? status : refuse(peer, status);
+}
+
+/// False: the provider has no room for some.
+bool OfiPort::send_held() noexcept
+{
+    bool have_all_left = true;
+    for (std::size_t left = held_.size(); left-- != 0;) {
+        have_all_left = send_held_of(*held_[left]) == base::Status::done && have_all_left;
+    }
+    return have_all_left;
+}
+
 base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
                                const void* payload, std::size_t payload_bytes) noexcept
 {
     if (!network_.failure_.empty()) [[unlikely]] {
         return base::Status::failed;
     }
-    SendSlot* const slot = network_.slots_.acquire();
+    const std::size_t bytes = sizeof(WireHeader) + payload_bytes;
+    if (peer.held != nullptr && peer.held->used + bytes > network_.packet_bytes_max_) {
+        const base::Status status = send_held_of(peer);
+        if (status != base::Status::done) {
+            return status;
+        }
+    }
+    SendSlot* const slot = peer.held != nullptr ? peer.held : network_.slots_.acquire();
     if (slot == nullptr) {
         return refuse(peer, base::Status::retry_lane_full);
+    }
+    if (peer.held == nullptr) {
+        slot->rank = peer.rank;
+        slot->port = this;
+        slot->used = 0;
     }
     WireHeader wire;
     wire.magic = wire_magic;
@@ -73,29 +177,24 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     wire.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
     wire.message = header;
     wire.proof = proof_of(wire, network_.judge_.secret);
-    std::memcpy(slot->bytes, &wire, sizeof wire);
+    const std::size_t used_before = slot->used;
+    slot->used = (used_before + frame_alignment - 1) & ~(frame_alignment - 1);
+    std::memcpy(slot->bytes + slot->used, &wire, sizeof wire);
     if (payload_bytes != 0) {  // an empty payload may have no address
-        std::memcpy(slot->bytes + sizeof wire, payload, payload_bytes);
+        std::memcpy(slot->bytes + slot->used + sizeof wire, payload, payload_bytes);
     }
-    slot->rank = peer.rank;
-    slot->port = this;
-    const std::size_t bytes = sizeof wire + payload_bytes;
-    const long code =
-        fi_send(network_.fabric_.endpoint.get(), slot->bytes, bytes, network_.slots_.descriptor(),
-                peer.destination->address, &slot->context);
-    if (code != 0) {
-        network_.slots_.release(slot);
-        if (code == -FI_EAGAIN) {
-            return refuse(peer, base::Status::retry_not_connected);
+    slot->used += bytes;
+    if (may_hold(peer, kind, payload_bytes) && slot->used < packet_bytes_good) {
+        hold(peer, slot);
+    } else if (peer.held != nullptr) {
+        // Where the provider has no room the frame stays with the others, for the next look.
+        if (send_held_of(peer) == base::Status::failed) {
+            return base::Status::failed;
         }
-        network_.fail(peer.destination->name + " cannot be reached over " + network_.description_ +
-                      " (" + fi_strerror(static_cast<int>(-code)) +
-                      "); is it alive, and its network up?");
-        return base::Status::failed;
+    } else if (const base::Status status = send_off(peer, *slot); status != base::Status::done) {
+        network_.slots_.release(slot);
+        return status == base::Status::failed ? status : refuse(peer, status);
     }
-    // Relaxed: see has_unsent().
-    in_flight_.fetch_add(1, std::memory_order_relaxed);
-    note(peer, false);
     ++peer.frames_sent;
     peer.told = peer.taken;
     if (kind != FrameKind::none) {
@@ -185,8 +284,13 @@ OfiPort::Peer& OfiPort::accept(const WireHeader& header) noexcept
 void OfiPort::begin_look() noexcept
 {
     is_called_ = false;
+    is_left_ = false;
+    ++turn_;
     network_.sleeping_ -= std::exchange(sleeps_, false) ? 1 : 0;
     network_.wanting_ -= std::exchange(wants_room_, false) ? 1 : 0;
+    if (!held_.empty()) {
+        (void)send_held();
+    }
     if (!owing_.empty()) [[unlikely]] {
         pay();
     }
@@ -216,6 +320,25 @@ bool OfiPort::poll(Frame& frame, std::uint32_t& sender) noexcept
     frame = current_.frame;
     sender = current_.peer->rank;
     return true;
+}
+
+bool OfiPort::poll_near(Frame& frame, std::uint32_t& sender) noexcept
+{
+    if (current_.peer == nullptr) {
+        const std::unique_lock guard(network_.lock_, std::try_to_lock);
+        if (!guard.owns_lock() || (!take_letter() && !network_.take_events({this, &called_}))) {
+            return false;
+        }
+    }
+    frame = current_.frame;
+    sender = current_.peer->rank;
+    return true;
+}
+
+bool OfiPort::settle() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    return network_.settle(*this);
 }
 
 void OfiPort::release() noexcept
@@ -250,9 +373,10 @@ bool OfiPort::prepare_sleep() noexcept
 {
     const std::lock_guard guard(network_.lock_);
     if (current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
-        network_.next_event_ != network_.event_count_ || !network_.failure_.empty()) {
+        network_.has_more() || !network_.failure_.empty()) {
         return false;
     }
+    (void)send_held();
     if (network_.descriptor_ >= 0) {
         // What came before the descriptor was cleared will not be told again.
         const OfiNetwork::Look look{this, &called_};

@@ -32,6 +32,7 @@ class OfiPort final : public Port {
     base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
                       const void* payload, std::size_t payload_bytes) noexcept override;
     bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
+    bool poll_near(Frame& frame, std::uint32_t& sender) noexcept override;
     void release() noexcept override;
     bool poll_called(std::uint32_t& rank) noexcept override;
 
@@ -52,6 +53,17 @@ class OfiPort final : public Port {
         // Relaxed: the owner's own posts count up, and whoever counts down does so for him.
         return in_flight_.load(std::memory_order_relaxed) != 0 || !owing_.empty();
     }
+    bool has_held() const noexcept override
+    {
+        // Relaxed: the owner's own posts count up, and who sends for him sees to the frames.
+        return held_count_.load(std::memory_order_relaxed) != 0;
+    }
+    std::uint64_t bytes_under_way() const noexcept override
+    {
+        // Relaxed: a hint.
+        return bytes_under_way_.load(std::memory_order_relaxed);
+    }
+    bool settle() noexcept override;
     bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     bool prepare_sleep() noexcept override;
 
@@ -72,6 +84,11 @@ class OfiPort final : public Port {
         std::uint64_t told = 0;          ///< of those, the peer knows
         std::uint32_t frames_sent = 0;
         std::uint32_t frames_received = 0;
+        SendSlot* held = nullptr;  ///< frames that wait for others; the peer is in held_
+        // The newest frame that might have been held.
+        std::int64_t posted_ns = 0;
+        std::uint32_t posted_turn = 0;  ///< turn_ then
+        std::uint32_t burst = 0;        ///< such frames before it, one soon after the other
     };
     /// A frame that was polled and not released yet, or one that waits to be polled.
     struct Letter {
@@ -85,6 +102,11 @@ class OfiPort final : public Port {
     Peer& destined_peer_of(std::uint32_t rank);
     base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
                           const void* payload, std::size_t payload_bytes) noexcept;
+    bool may_hold(Peer& peer, FrameKind kind, std::size_t payload_bytes) noexcept;
+    void hold(Peer& peer, SendSlot* slot);
+    base::Status send_off(Peer& peer, SendSlot& slot) noexcept;
+    base::Status send_held_of(Peer& peer) noexcept;
+    bool send_held() noexcept;
     base::Status refuse(Peer& peer, base::Status why) noexcept;
     void note(Peer& peer, bool is_unconnected) noexcept;
     void owe(Peer& peer) noexcept;
@@ -102,8 +124,12 @@ class OfiPort final : public Port {
 
     std::unordered_map<std::uint32_t, Peer> peers_;  ///< by rank; made with the first contact
     std::vector<Peer*> owing_;                       ///< who is to be told what was taken: owner's
+    std::vector<Peer*> held_;                        ///< whose frames are held
+    std::atomic<std::uint32_t> held_count_{0};       ///< of held_; changed under the lock
+    std::uint32_t turn_ = 0;                         ///< looks of the owner
+    bool is_left_ = false;                           ///< frames left while nobody looked for it
     std::uint32_t unconnected_ = 0;                  ///< peers that are: owner's
-    std::atomic<std::uint32_t> in_flight_{0};        ///< frames; changed under the lock
+    std::atomic<std::uint32_t> in_flight_{0};        ///< packets; changed under the lock
     std::deque<Letter> letters_;                     ///< that others have taken in
     Letter current_;                                 ///< owner's
     bool is_full_ = false;                           ///< owner's
@@ -113,7 +139,8 @@ class OfiPort final : public Port {
     bool sleeps_ = false;                ///< and wants to be called
     bool wants_room_ = false;            ///< a frame or a read was refused
 
-    std::vector<std::unique_ptr<ReadSlot>> reads_;  ///< made when first needed
+    std::atomic<std::uint64_t> bytes_under_way_{0};  ///< changed under the lock
+    std::vector<std::unique_ptr<ReadSlot>> reads_;   ///< made when first needed
     std::vector<ReadSlot*> reads_free_;
     std::vector<std::uint64_t> reads_ended_;
 };

@@ -16,6 +16,12 @@ namespace {
 /// Reads under way at a time; more wait with the engine.
 constexpr std::size_t reads_max = 32;
 
+/// Memory that others may read.
+struct Exposed {
+    Region region;
+    std::size_t bytes = 0;
+};
+
 /// Null: it could not be opened, or there is no memory to keep it.
 // NOLINTNEXTLINE(bugprone-exception-escape): asked for a value only where there is one
 Region* kept(base::Result<Region> opened) noexcept
@@ -37,22 +43,27 @@ std::uint64_t OfiNetwork::next_key() noexcept
 void* OfiPort::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
     const std::lock_guard guard(network_.lock_);
-    Region* const region = kept(
-        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key()));
-    if (region != nullptr) {
+    auto opened =
+        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key());
+    Exposed* const exposed =
+        opened ? new (std::nothrow) Exposed{std::move(opened.value()), bytes} : nullptr;
+    if (exposed != nullptr) {
         exposure->address = network_.fabric_.has_mode(FI_MR_VIRT_ADDR)
                                 ? reinterpret_cast<std::uintptr_t>(address)
                                 : 0;
-        exposure->key = region->key();
+        exposure->key = exposed->region.key();
+        bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
     }
-    return region;
+    return exposed;
 }
 
 void OfiPort::conceal(void* exposed) noexcept
 {
     if (exposed != nullptr) {
         const std::lock_guard guard(network_.lock_);
-        delete static_cast<Region*>(exposed);
+        auto* const ended = static_cast<Exposed*>(exposed);
+        bytes_under_way_.fetch_sub(ended->bytes, std::memory_order_relaxed);  // a hint
+        delete ended;
     }
 }
 
@@ -112,12 +123,15 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
         return base::Status::failed;
     }
     note(peer, false);
+    slot->bytes = bytes;
+    bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
     reads_free_.pop_back();
     return base::Status::done;
 }
 
 void OfiPort::end_read(ReadSlot& slot) noexcept
 {
+    bytes_under_way_.fetch_sub(slot.bytes, std::memory_order_relaxed);  // a hint
     reads_ended_.push_back(slot.cookie);
     reads_free_.push_back(&slot);
 }

@@ -21,7 +21,8 @@ Verdict judge(const void* received, std::size_t bytes, const Judge& by, WireHead
         !by.is_own(header->receiver) || header->proof != proof_of(*header, by.secret)) {
         return Verdict::foreign;
     }
-    const bool is_whole = header->payload_bytes == bytes - sizeof *header;
+    const bool is_whole = header->payload_bytes == bytes - sizeof *header ||
+                          frame_distance(header->payload_bytes) + sizeof *header <= bytes;
     const bool has_sense = header->sender < by.rank_count && !by.is_own(header->sender) &&
                            header->kind < FrameKind::count &&
                            (header->kind != FrameKind::none || header->payload_bytes == 0);

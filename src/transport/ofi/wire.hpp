@@ -32,7 +32,14 @@ static_assert(sizeof(WireHeader) == 56 && std::is_trivially_copyable_v<WireHeade
               "the proof covers every byte");
 
 inline constexpr std::uint32_t wire_magic = 0x48'57'59'01;
-inline constexpr std::uint16_t wire_version = 2;
+inline constexpr std::uint16_t wire_version = 3;
+/// Frames that travel together begin at multiples of it.
+inline constexpr std::size_t frame_alignment = 8;
+/// From the beginning of a frame to that of the next one in the packet.
+constexpr std::size_t frame_distance(std::size_t payload_bytes) noexcept
+{
+    return (sizeof(WireHeader) + payload_bytes + frame_alignment - 1) & ~(frame_alignment - 1);
+}
 /// Of WireHeader::flags: the sender takes no eager messages now.
 inline constexpr std::uint8_t wire_is_full = 1;
 
@@ -58,8 +65,9 @@ struct Judge {
     }
 };
 
-/// Judges `bytes` received bytes. `header` is filled where there are enough for one. Only after
-/// `good` may anything in it be used.
+/// Judges the first frame of `bytes` received bytes; it is the last one, or there is room for
+/// another header behind it. `header` is filled where there are enough for one. Only after `good`
+/// may anything in it be used.
 Verdict judge(const void* received, std::size_t bytes, const Judge& by,
               WireHeader* header) noexcept;
 

@@ -163,6 +163,31 @@ static void overlap(size_t bytes, bool is_offered)
     }
 }
 
+// Ranks of one half of the job send a burst of short messages each and compute, without a call of
+// MPI, until their receivers have told of it by files: what a library gathers must leave by itself.
+static void burst(const char* folder)
+{
+    enum { messages = 12 };
+    const int peer = (rank + size / 2) % size;
+    char file[512];
+    snprintf(file, sizeof file, "%s/burst-%d", folder, rank < size / 2 ? peer : rank);
+    if (rank < size / 2) {
+        for (int number = 0; number < messages; ++number)
+            MPI_Send(&number, 1, MPI_INT, peer, 7, MPI_COMM_WORLD);
+        volatile double x = 1;
+        while (access(file, F_OK) != 0)
+            x = compute(x);
+        return;
+    }
+    for (int number = 0; number < messages; ++number) {
+        int found = -1;
+        MPI_Recv(&found, 1, MPI_INT, peer, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        require(found == number, "a message of a burst is wrong");
+    }
+    FILE* const made = fopen(file, "w");
+    require(made != NULL && fclose(made) == 0, "a file could not be made");
+}
+
 int main(int argc, char** argv)
 {
     // By which mpiexec.hydra tells the others, if it is to let them be, that one has ended.
@@ -177,6 +202,8 @@ int main(int argc, char** argv)
     }
     if (argc > 2 && strcmp(argv[1], "until") == 0)
         go_on_until(argv[2]);
+    if (argc > 2 && strcmp(argv[1], "burst") == 0)
+        burst(argv[2]);
     if (argc > 1 && strcmp(argv[1], "abort") == 0) {
         ring();
         require(rank != size - 1, "was told to abort");

@@ -37,6 +37,8 @@ class MutePort final : public transport::Port {
         return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
     }
     bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool poll_near(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool settle() noexcept override { return true; }
     void release() noexcept override {}
     bool poll_called(std::uint32_t&) noexcept override { return false; }
     void* expose(const void*, std::size_t, transport::Exposure*) noexcept override
@@ -55,6 +57,8 @@ class MutePort final : public transport::Port {
     bool takes_eager(std::uint32_t) const noexcept override { return true; }
     void announce_full(bool) noexcept override {}
     bool has_unsent() const noexcept override { return false; }
+    bool has_held() const noexcept override { return false; }
+    std::uint64_t bytes_under_way() const noexcept override { return 0; }
     bool has_unconnected() const noexcept override { return is_unconnected_; }
     bool prepare_sleep() noexcept override { return true; }
 
@@ -88,6 +92,7 @@ class MuteNetwork final : public transport::Network {
     transport::Port& port(std::uint32_t) noexcept override { return port_; }
     int descriptor() const noexcept override { return descriptor_; }
     Delivery deliver(std::vector<std::uint32_t>&) noexcept override { return {}; }
+    bool send_held(std::vector<std::uint32_t>&) noexcept override { return true; }
     const std::string& failure() const noexcept override { return nothing_; }
 
   private:

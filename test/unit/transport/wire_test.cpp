@@ -124,5 +124,16 @@ TEST(Wire, RefusesMembersThatBreakTheRules)
     EXPECT_EQ(received.judged(), Verdict::malformed) << "an acknowledgement has no payload";
 }
 
+TEST(Wire, AFrameEndsItsPacketOrLeavesRoomForAnother)
+{
+    Received received;
+    received.payload_bytes = frame_distance(5);
+    EXPECT_EQ(received.judged(), Verdict::good) << "another one may begin behind it";
+    for (std::size_t bytes = 6; bytes < frame_distance(5); ++bytes) {
+        received.payload_bytes = bytes;
+        EXPECT_EQ(received.judged(), Verdict::malformed) << bytes;
+    }
+}
+
 }  // namespace
 }  // namespace headway::transport::ofi
