@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "engine/op.hpp"
+#include "engine/rank_state.hpp"
 #include "memory/allocator.hpp"
 #include "transport/frame.hpp"
 
@@ -46,7 +47,11 @@ inline bool fits(const transport::FrameHeader& wanted,
 
 class MatchContext {
   public:
-    explicit MatchContext(std::uint32_t context) : context_(context) {}
+    /// `counters` of the rank, which outlive the context.
+    MatchContext(std::uint32_t context, engine::RankCounters& counters)
+        : context_(context), counters_(&counters)
+    {
+    }
 
     std::uint32_t context() const noexcept { return context_; }
 
@@ -84,7 +89,9 @@ class MatchContext {
         Unexpected* last = nullptr;
     };
     static constexpr std::size_t bin_count = 64;
+    class Timer;
 
+    void count_posted(std::uint64_t change) noexcept;
     engine::Op* find_posted(const transport::FrameHeader& message) noexcept;
     Bin& bin(const transport::FrameHeader& name) noexcept;
     bool is_same(const transport::FrameHeader& a, const transport::FrameHeader& b) const noexcept;
@@ -96,12 +103,16 @@ class MatchContext {
     engine::OpList wild_;
     Unexpected* first_arrival_ = nullptr;
     Unexpected* last_arrival_ = nullptr;
+    engine::RankCounters* counters_;
     Bin bins_[bin_count];
 };
 
 /// All contexts of a rank.
 class MatchTable {
   public:
+    /// `counters` of the rank, which outlive the table.
+    explicit MatchTable(engine::RankCounters& counters) : counters_(&counters) {}
+
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
     MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
@@ -112,6 +123,7 @@ class MatchTable {
     static constexpr std::size_t bucket_count = 64;
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};
+    engine::RankCounters* counters_;
 };
 
 }  // namespace headway::protocol
