@@ -57,7 +57,9 @@ bool post_beside(Node& node, RankState& rank, transport::FrameHeader header, con
 bool Driver::has_own_lane()
 {
     OwnLane& own = rank_.own_lane;
-    if (own.lane == nullptr && lock_.is_shared() && node_.is_plain && rank_.loopback.is_empty() &&
+    const bool may_have_one =
+        node_.is_plain && node_.knobs.thread_posts == config::ThreadPostsChoice::beside;
+    if (own.lane == nullptr && lock_.is_shared() && may_have_one && rank_.loopback.is_empty() &&
         open_lane(rank_.rank)) {
         own.lane = rank_.peers[rank_.rank].lane;
     }

@@ -77,7 +77,7 @@ MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcep
     if (is_collective()) {
         hash += name.sequence * 0xC2B2'AE3DU;
     }
-    return bins_[(hash >> 20) % bin_count];
+    return bins_[hash >> 20 & bin_mask_];
 }
 
 bool MatchContext::is_same(const transport::FrameHeader& a,
@@ -192,7 +192,7 @@ MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id
     if (place == nullptr) {
         return nullptr;
     }
-    auto* made = new (place) MatchContext(id, *counters_);
+    auto* made = new (place) MatchContext(id, *counters_, has_bins_);
     made->next = bucket;
     bucket = made;
     recent_ = made;

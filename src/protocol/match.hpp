@@ -47,9 +47,10 @@ inline bool fits(const transport::FrameHeader& wanted,
 
 class MatchContext {
   public:
-    /// `counters` of the rank, which outlive the context.
-    MatchContext(std::uint32_t context, engine::RankCounters& counters)
-        : context_(context), counters_(&counters)
+    /// `counters` of the rank, which outlive the context. `has_bins`: else all exact names share
+    /// one list, as in older matchers.
+    MatchContext(std::uint32_t context, engine::RankCounters& counters, bool has_bins = true)
+        : context_(context), bin_mask_(has_bins ? bin_count - 1 : 0), counters_(&counters)
     {
     }
 
@@ -88,7 +89,7 @@ class MatchContext {
         Unexpected* first = nullptr;
         Unexpected* last = nullptr;
     };
-    static constexpr std::size_t bin_count = 64;
+    static constexpr std::uint32_t bin_count = 64;
     class Timer;
 
     void count_posted(std::uint64_t change) noexcept;
@@ -98,6 +99,7 @@ class MatchContext {
     bool is_collective() const noexcept { return (context_ & 1U) != 0; }
 
     std::uint32_t context_;
+    std::uint32_t bin_mask_;
     std::uint64_t posts_ = 0;   ///< so far
     std::uint64_t posted_ = 0;  ///< now
     engine::OpList wild_;
@@ -110,8 +112,11 @@ class MatchContext {
 /// All contexts of a rank.
 class MatchTable {
   public:
-    /// `counters` of the rank, which outlive the table.
-    explicit MatchTable(engine::RankCounters& counters) : counters_(&counters) {}
+    /// `counters` of the rank, which outlive the table. `has_bins`: see MatchContext.
+    explicit MatchTable(engine::RankCounters& counters, bool has_bins = true)
+        : counters_(&counters), has_bins_(has_bins)
+    {
+    }
 
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
@@ -124,6 +129,7 @@ class MatchTable {
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};
     engine::RankCounters* counters_;
+    bool has_bins_;
 };
 
 }  // namespace headway::protocol

@@ -350,7 +350,8 @@ bool create_rank_part(Driver& driver)
     if (place == nullptr) {
         return false;
     }
-    driver.rank().protocol = new (place) RankPart(MatchTable(driver.rank().counters));
+    const bool has_bins = driver.node().knobs.matching == config::MatchingChoice::bins;
+    driver.rank().protocol = new (place) RankPart(MatchTable(driver.rank().counters, has_bins));
     count_unexpected(driver, 0);  // a limit of 0 is reached from the start
     return true;
 }

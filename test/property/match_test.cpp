@@ -36,6 +36,7 @@ struct Names {
     bool with_wildcards;
     bool with_sequences;
     bool collide;  ///< far-away values, many of which share a bin
+    bool has_bins = true;
 };
 
 std::int32_t value_of(const Names& names, std::int32_t small)
@@ -118,7 +119,7 @@ class Run {
   public:
     explicit Run(const Names& names)
         : names_(names),
-          context_(names.with_sequences ? 5U : 4U, counters_),
+          context_(names.with_sequences ? 5U : 4U, counters_, names.has_bins),
           model_(names.with_sequences)
     {
     }
@@ -241,6 +242,12 @@ TEST(MatchProperty, CollectiveStepsCarrySequences)
 {
     EXPECT_TRUE(matches_like_the_model({false, true, false}));
     EXPECT_TRUE(matches_like_the_model({false, true, true}));
+}
+
+TEST(MatchProperty, OneListMatchesLikeTheBins)
+{
+    EXPECT_TRUE(matches_like_the_model({true, false, true, false}));
+    EXPECT_TRUE(matches_like_the_model({false, true, true, false}));
 }
 
 /// What a step of each kind costs is counted when somebody asks for it, and not before.
