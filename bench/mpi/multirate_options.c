@@ -10,7 +10,8 @@
 static const char usage[] =
     "options are -p or -a (pairs or all to all), -n -m RANKS and -x -y THREADS that send and "
     "receive (-m 0: receivers are threads of the senders), -t PAIRS of threads, -s BYTES, "
-    "-w MESSAGES, -i -W ITERATIONS, -c -o -T -S -j -k -b -A, and those of harness.h";
+    "-w MESSAGES, -i -W ITERATIONS, -f FIGURE (rate, locks, switches, order, match; of a bench), "
+    "-c -o -T -S -j -k -b -A, and those of harness.h";
 
 static const char* read_number(long least, long most, long* number)
 {
@@ -81,6 +82,8 @@ static const char* read_option(int letter, MultirateOptions* options)
         case 'A':
             options->prints_rates = true;
             return NULL;
+        case 'f':
+            return multirate_find_figure(optarg, &options->figure) ? NULL : usage;
         default:
             return usage;
     }
@@ -119,7 +122,7 @@ const char* multirate_read_options(int argc, char** argv, MultirateOptions* opti
     const char* why = NULL;
     opterr = 0;
     for (int letter;
-         why == NULL && (letter = getopt(own_count, own, "pan:m:x:y:t:s:w:i:W:coTSjkbA")) != -1;)
+         why == NULL && (letter = getopt(own_count, own, "pan:m:x:y:t:s:w:i:W:coTSjkbAf:")) != -1;)
         why = read_option(letter, options);
     if (why == NULL && optind != own_count)
         why = usage;

@@ -139,8 +139,13 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
         description = descriptions.restrict(description, options.cases.split(";"))
     if any(job.is_counted for job in description.jobs):
         callgrind.require()
+    too_wide = lacking(description)
+    if too_wide:
+        print(f"{name}: {description.title}", *presentation.not_measured(too_wide), sep="\n",
+              file=sys.stderr if options.json == "-" else sys.stdout)
+        return [], True
     libraries_named = _library_names(options, description)
-    cores = _choose_cores(description)
+    cores = choose_cores(description)
     measured = _prepare(options, libraries_named, description)
     plan = _make_plan(options, description, measured)
     shows_cma = not all(job.has_cma for job in description.jobs)
@@ -215,7 +220,16 @@ def _library_names(
     return names
 
 
-def _choose_cores(description: descriptions.Description) -> list[int]:
+def lacking(description: descriptions.Description) -> dict[str, str]:
+    """All cases of a bench that this machine has too few cores for, with that as the reason."""
+    allowed = len(os.sched_getaffinity(0))
+    if not description.may_lack_cores or allowed >= description.cores:
+        return {}
+    return dict.fromkeys((*description.cases, *description.not_measured),
+                         f"needs {description.cores} cores, here are {allowed}")
+
+
+def choose_cores(description: descriptions.Description) -> list[int]:
     """The stated cores: the first ones this process may use. Confines itself, and so all jobs, to
     them, so that unpinned jobs compete for the same cores too."""
     allowed = sorted(os.sched_getaffinity(0))

@@ -9,6 +9,9 @@ launcher = further arguments of our mpiexec (default none)
 rounds   = so many rounds suffice, for figures that hardly vary (default: those of the protocol)
 openmp   = true: the programs use OpenMP; a rank has a thread unless a job says OMP_NUM_THREADS
 sampling_s = time for the samples of one library in a round (default: that of the protocol)
+may_lack_cores = true: where there are fewer than `cores`, the cases are told as not measured; else
+           that is an error (default false)
+not_measured = { "case" = "why" }: what belongs to the question and is not measured here
 
 [[metric]]         one or more figures, each printed by the program for every case
 name     = as the program calls it, unit last (`oneway_us`); unit = how it is printed
@@ -195,6 +198,8 @@ class Description:
     has_openmp: bool = False
     sampling_s: float | None = None
     calibrates_by_program: bool = False
+    may_lack_cores: bool = False
+    not_measured: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def programs(self) -> set[str]:
@@ -257,6 +262,8 @@ def parse(name: str, text: str) -> Description:
             grid=grid,
             has_openmp=bool(table.get("openmp", False)),
             sampling_s=_optional_float(table.get("sampling_s")),
+            may_lack_cores=bool(table.get("may_lack_cores", False)),
+            not_measured=dict(table.get("not_measured", {})),
         )
         description = _with_limits_for_each(description)
     except tomllib.TOMLDecodeError as error:
@@ -449,7 +456,7 @@ def _optional_float(value: Any) -> float | None:
 
 
 def _check(where: str, description: Description) -> None:
-    cases = description.cases
+    cases = (*description.cases, *description.not_measured)
     if len(set(cases)) != len(cases):
         raise DescriptionError(f"{where}: a case stands there twice; give each its own name.")
     if not description.metrics:

@@ -2,16 +2,16 @@
 """What a bench prints: the tables for people and the JSON lines for tools.
 
 JSON lines: first {bench, title, machine, cores, quick, command, rounds, voids, settings, variants,
-metrics}, with {work} where work was calibrated, a metric being {name, unit, better, judged, note};
-then for every metric, case and library {bench, case, library, metric, unit, samples, min, median,
-lower, upper, raw} where samples are the figures of the rounds and raw all samples of all rounds, or
-{..., skipped}; then for every case with a rival, for every other library that a limit names, and
-for the geometric mean where it has a limit, {bench, case, library: "headway", metric: "speedup",
-of: the metric, unit: "ratio", rival, samples, min, median, lower, upper, required, sign, aim,
-verdict}. Where a metric is judged by its value, required, sign, aim and verdict stand in the line
-of ours. lower and upper are the quartiles; sign is ">=" or "<=". At the end, for cells of
-nbc.c, {bench, case, library, metric: "diagnosis", words} and what each rank saw, {bench, case,
-library, metric: "times", round, rank, comm, comp, both}.
+metrics, not_measured}, with {work} where work was calibrated, a metric being {name, unit, better,
+judged, note}; then for every metric, case and library {bench, case, library, metric, unit, samples,
+min, median, lower, upper, raw} where samples are the figures of the rounds and raw all samples of
+all rounds, or {..., skipped}; then for every case with a rival, for every other library that a
+limit names, and for the geometric mean where it has a limit, {bench, case, library: "headway",
+metric: "speedup", of: the metric, unit: "ratio", rival, samples, min, median, lower, upper,
+required, sign, aim, verdict}. Where a metric is judged by its value, required, sign, aim and
+verdict stand in the line of ours. lower and upper are the quartiles; sign is ">=" or "<=". At the
+end, for cells of nbc.c, {bench, case, library, metric: "diagnosis", words} and what each rank saw,
+{bench, case, library, metric: "times", round, rank, comm, comp, both}.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def entries(
             "settings": dict(settings),
             "variants": list(plan.variants),
             "metrics": [_metric_fields(metric) for metric in plan.metrics],
+            "not_measured": dict(description.not_measured),
         }
     ]
     for metric in plan.metrics:
@@ -252,6 +253,7 @@ def table(
     for metric in plan.metrics:
         lines += ["", *_metric_lines(plan, findings, metric)]
     lines += _diagnosis_lines(plan, findings)
+    lines += not_measured(description.not_measured)
     lines += ["", *_work_lines(about.get("work", {})), "settings:"]
     lines += [f"  {label:<16} {settings[label]}" for label in plan.libraries]
     if computer["load"] > computer["cores"] / 2:
@@ -261,6 +263,12 @@ def table(
         )
     lines += [f"  void round: {void.splitlines()[0]}" for void in findings.voids]
     return "\n".join(lines)
+
+
+def not_measured(reasons: Mapping[str, str]) -> list[str]:
+    """What a reader might look for in vain, with the reason."""
+    rows = [[f"  {case}", why] for case, why in reasons.items()]
+    return ["", "not measured:", *aligned(rows)] if rows else []
 
 
 def _metric_lines(plan: rounds.Plan, findings: rounds.Findings, metric: Metric) -> list[str]:

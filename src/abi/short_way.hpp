@@ -210,7 +210,10 @@ constexpr std::uint64_t turns_outside = 32;
                                                     MPI_Status* status)
 {
     engine::Driver& driver = *message.driver;
-    if (message.peer != driver.rank().rank || !message.door->lock().is_shared()) {
+    const config::Knobs& knobs = driver.node().knobs;
+    const bool comes_beside = knobs.thread_posts == config::ThreadPostsChoice::beside &&
+                              knobs.thread_waits == config::ThreadWaitsChoice::sync;
+    if (message.peer != driver.rank().rank || !message.door->lock().is_shared() || !comes_beside) {
         return receive_alone(message, buf, source, tag, status);
     }
     if (!is_recv_tag(tag)) [[unlikely]] {
@@ -220,7 +223,7 @@ constexpr std::uint64_t turns_outside = 32;
                                  .address = static_cast<std::byte*>(buf),
                                  .size_bytes = message.bytes};
     const std::atomic<std::uint64_t>& posted = driver.rank().own_lane.posted;
-    const std::uint64_t turns = std::min(turns_outside, driver.node().knobs.yields);
+    const std::uint64_t turns = std::min(turns_outside, knobs.yields);
     std::uint64_t seen = 0;
     bool has_news = true;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {

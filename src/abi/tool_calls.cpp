@@ -164,6 +164,7 @@ int T_finalize()
     if (--access.tools().users == 0) {
         access.tools().controls.clear();
         access.tools().sessions.clear();
+        object::count_what_is_wanted(access.rank, access.tools());
         for (const auto& registration : access.tools().registrations) {
             registration->is_freed = true;
         }

@@ -149,6 +149,7 @@ int T_pvar_session_free(MPI_T_pvar_session* pe_session)
         return MPI_T_ERR_INVALID_SESSION;
     }
     erase_owned(access.tools().sessions, found);
+    object::count_what_is_wanted(access.rank, access.tools());
     *pe_session = MPI_T_PVAR_SESSION_NULL;
     return MPI_SUCCESS;
 }
@@ -199,6 +200,7 @@ int T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle)
         return MPI_T_ERR_INVALID_HANDLE;
     }
     erase_owned(session->handles, found);
+    object::count_what_is_wanted(access.rank, access.tools());
     *handle = MPI_T_PVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -206,18 +208,20 @@ int T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle)
 int T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     return act_on(pe_session, handle, true, MPI_T_ERR_PVAR_NO_STARTSTOP,
-                  [](const ToolAccess& access, PerformanceHandle& one) {
+                  [](ToolAccess& access, PerformanceHandle& one) {
                       set_value(access, one, value_of(access, one));
                       one.is_started = true;
+                      object::count_what_is_wanted(access.rank, access.tools());
                   });
 }
 
 int T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
     return act_on(pe_session, handle, true, MPI_T_ERR_PVAR_NO_STARTSTOP,
-                  [](const ToolAccess& access, PerformanceHandle& one) {
+                  [](ToolAccess& access, PerformanceHandle& one) {
                       set_value(access, one, value_of(access, one));
                       one.is_started = false;
+                      object::count_what_is_wanted(access.rank, access.tools());
                   });
 }
 

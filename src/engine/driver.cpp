@@ -15,6 +15,7 @@ namespace headway::engine {
 
 int Driver::progress()
 {
+    count(rank_.counters.sweeps);
     int events = take_frames();
     if (rank_.peers_waiting != nullptr) [[unlikely]] {
         rank_.lacks_memory = false;

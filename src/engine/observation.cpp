@@ -26,6 +26,19 @@ bool is_collective(const transport::FrameHeader& header) noexcept
     return (header.context & 1U) != 0;
 }
 
+/// Numbers of one sender grow, and may go round. Matching does not look at them: lanes, and what
+/// stands for them between nodes, keep the order, and this counts whether they do.
+void note_arrival(Driver& driver, std::uint32_t sender, std::uint32_t number)
+{
+    std::uint32_t& last = driver.slot(sender).last_arrived;
+    constexpr std::uint32_t half_round = 1U << 31;
+    if (last == 0 || (number != last && number - last < half_round)) {
+        last = number;
+    } else {
+        add(driver.rank().counters.messages_overtaken, 1);
+    }
+}
+
 observe::Record message_event(observe::EventKind kind, const transport::FrameHeader& header,
                               std::uint64_t message_bytes)
 {
@@ -132,9 +145,12 @@ void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHea
     driver.tracer()->record(event);
 }
 
-void record_received(Driver& driver, const transport::FrameHeader& header,
+void record_received(Driver& driver, std::uint32_t sender, const transport::FrameHeader& header,
                      std::uint64_t message_bytes)
 {
+    if (!is_collective(header) && header.sequence != 0) {
+        note_arrival(driver, sender, header.sequence);
+    }
     observe::Record event = message_event(observe::EventKind::received, header, message_bytes);
     event.rank = driver.rank().rank;
     driver.tracer()->record(event);

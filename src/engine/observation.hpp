@@ -30,8 +30,8 @@ void number_message(Driver& driver, std::uint32_t peer, transport::FrameHeader* 
 std::uint32_t take_message_number(Driver& driver, std::uint32_t peer);
 void record_posted(Driver& driver, std::uint32_t peer, const transport::FrameHeader& header,
                    std::uint64_t message_bytes, std::int64_t posted_ns);
-/// A frame that names a message has been taken off its lane.
-void record_received(Driver& driver, const transport::FrameHeader& header,
+/// A frame of `sender` that names a message has been taken off its lane.
+void record_received(Driver& driver, std::uint32_t sender, const transport::FrameHeader& header,
                      std::uint64_t message_bytes);
 /// A receive is about to complete, with its results written.
 void record_delivered(observe::Tracer& tracer, const Op& receive);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/cpu.hpp"
 #include "sync/posting_gate.hpp"
 #include "transport/frame.hpp"
 #include "transport/shm/lane.hpp"
@@ -27,6 +28,10 @@ struct alignas(platform::cache_line_bytes) OwnLane {
     // Frames posted so far. Written inside the gate; read, relaxed, by threads that wait, as a hint
     // that there is something to take out.
     std::atomic<std::uint64_t> posted{0};
+    // Threads that found another one inside the gate, and how long they waited. Written inside it;
+    // read, relaxed, by tools.
+    std::atomic<std::uint64_t> gates_contended{0};
+    std::atomic<std::uint64_t> gate_wait_ns{0};
 
     /// Requires: inside the gate, or the gate is not open yet and the caller is the executor.
     base::Status post(transport::FrameKind kind, transport::FrameHeader header, const void* payload,
@@ -34,16 +39,28 @@ struct alignas(platform::cache_line_bytes) OwnLane {
     {
         const base::Status status = lane->post(kind, header, payload, payload_bytes);
         if (status == base::Status::done) {
-            // Relaxed: see above; the gate orders its writers.
-            posted.store(posted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            add(posted, 1);
         }
         return status;
+    }
+    /// Requires: inside the gate, which another thread had since `met_ns`.
+    void count_meeting(std::int64_t met_ns) noexcept
+    {
+        add(gates_contended, 1);
+        add(gate_wait_ns, static_cast<std::uint64_t>(platform::monotonic_ns() - met_ns));
     }
     /// Whether a frame waits to be taken. Thread rule: the executor.
     bool has_frame() noexcept
     {
         transport::Frame frame;
         return lane != nullptr && lane->peek(frame);
+    }
+
+  private:
+    static void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept
+    {
+        // Relaxed: see above; the gate orders its writers.
+        counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 };
 

@@ -28,6 +28,7 @@ struct PeerSlot {
     transport::shm::Lane* inbound = nullptr;  ///< the peer's own; noted when first asked for
     PeerSlot* next_waiting = nullptr;  ///< in RankState::peers_waiting while `waiting` is not empty
     std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
+    std::uint32_t last_arrived = 0;       ///< likewise: the highest number of those from the peer
     transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld
 };
 
@@ -53,6 +54,18 @@ struct RankCounters {
     std::atomic<std::uint64_t> times_helped{0};
     /// Bells that found the rank away and nobody with its word. Written by who rings.
     std::atomic<std::uint64_t> calls_for_help{0};
+    std::atomic<std::uint64_t> sweeps{0};  ///< over all that can move for the rank
+
+    // Queues of matching, of all communicators of the rank together.
+    std::atomic<std::uint64_t> posted_queue{0};  ///< receives that wait now
+    std::atomic<std::uint64_t> posted_queue_max{0};
+    std::atomic<std::uint64_t> unexpected_queue{0};  ///< messages that wait now
+    std::atomic<std::uint64_t> unexpected_queue_max{0};
+    /// Spent in the match tables while `times_matching` was not 0.
+    std::atomic<std::uint64_t> match_work_ns{0};
+    /// 1 while a tool wants to know that time. Written by tools, read by the executor: two looks at
+    /// the clock cost as much as the work between them, so there are none unasked.
+    std::atomic<std::uint32_t> times_matching{0};
 
     // Counted in an observed job only (HEADWAY_TRACE, HEADWAY_STATS), by any thread that works for
     // the rank.
@@ -65,7 +78,8 @@ struct RankCounters {
     std::atomic<std::uint64_t> bytes_received{0};
     std::atomic<std::uint64_t> messages_kept{0};          ///< arrived before their receive
     std::atomic<std::uint64_t> messages_matched_late{0};  ///< of those, taken by a receive
-    std::atomic<std::uint64_t> threads_unobserved{0};     ///< threads for which there was no ring
+    std::atomic<std::uint64_t> messages_overtaken{0};  ///< came after a later one of their sender
+    std::atomic<std::uint64_t> threads_unobserved{0};  ///< threads for which there was no ring
 };
 
 /// What one function of the interface took, in a job with a profile (HEADWAY_STATS=2).

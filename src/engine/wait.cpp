@@ -361,6 +361,18 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, bool h
     return false;
 }
 
+/// Waits as older libraries do, for comparisons: whatever completes, every thread of the rank looks
+/// by itself, and between two looks lets in who gets the lock. None gives its core away, but where
+/// the next one could not run else.
+void race(Driver& driver, Condition condition)
+{
+    const unsigned turns = driver.node().shares_workers ? 1 : 0;
+    while (!condition()) {
+        (void)work_once(driver, CopyShare::any);
+        driver.lock().stand_back(turns);
+    }
+}
+
 /// The lead among the waiting threads of a rank, if the thread takes it, for the length of a wait.
 class Lead {
   public:
@@ -406,6 +418,11 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     const Waiting waiting(driver.rank());
     const WaitNote note(ops, reason);
     const platform::NotedWait noted(note);
+    if (driver.node().knobs.thread_waits == config::ThreadWaitsChoice::race &&
+        driver.lock().is_shared()) {
+        race(driver, condition);
+        return;
+    }
     std::optional<Bedding> bedding;
     Famine famine;
     Lead lead(driver.lock());

@@ -120,6 +120,7 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
     if (any_time_->tools.wants_observation) {
         observe_for_tools();
     }
+    count_what_is_wanted(this, any_time_->tools);
     return base::Done{};
 }
 

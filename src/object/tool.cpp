@@ -13,6 +13,7 @@ namespace headway::object {
 namespace {
 
 using config::KnobGroup;
+using engine::OwnLane;
 using engine::RankCounters;
 using engine::ThreadCounters;
 
@@ -30,6 +31,13 @@ std::uint64_t count(Rank& rank)
     return (rank.driver().lock().counters().*counter).load(std::memory_order_relaxed);
 }
 
+template <std::atomic<std::uint64_t> OwnLane::* counter>
+std::uint64_t count(Rank& rank)
+{
+    // Relaxed: as above.
+    return (rank.driver().rank().own_lane.*counter).load(std::memory_order_relaxed);
+}
+
 std::uint64_t agent_wakes(Rank& rank)
 {
     // Relaxed: as above.
@@ -39,6 +47,13 @@ std::uint64_t agent_wakes(Rank& rank)
 std::uint64_t live_handles(Rank& rank)
 {
     return rank.pool().live_count();
+}
+
+void count_matching_time(Rank& rank, bool is_wanted)
+{
+    // Relaxed: see RankCounters::times_matching.
+    rank.driver().rank().counters.times_matching.store(is_wanted ? 1 : 0,
+                                                       std::memory_order_relaxed);
 }
 
 constexpr int counter = MPI_T_PVAR_CLASS_COUNTER;
@@ -78,6 +93,23 @@ constexpr PerformanceVariable variables[] = {
     {"live_handles", level, true, false, KnobGroup::memory,
      "Handles of communicators, requests, datatypes and other objects that were not freed.",
      &live_handles},
+    {"messages_out_of_sequence", counter, false, true, KnobGroup::messages,
+     "Messages that arrived after a later one of their sender, who is observed too.",
+     &count<&RankCounters::messages_overtaken>},
+    {"posted_queue", level, true, false, KnobGroup::messages,
+     "Receives that wait for their message, those of collectives included.",
+     &count<&RankCounters::posted_queue>},
+    {"posted_queue_max", highest, true, false, KnobGroup::messages,
+     "The most receives that waited so at once.", &count<&RankCounters::posted_queue_max>},
+    {"unexpected_queue", level, true, false, KnobGroup::messages,
+     "Messages that wait for their receive, those of collectives included.",
+     &count<&RankCounters::unexpected_queue>},
+    {"unexpected_queue_max", highest, true, false, KnobGroup::messages,
+     "The most messages that waited so at once.", &count<&RankCounters::unexpected_queue_max>},
+    {"match_work_time", timer, false, false, KnobGroup::messages,
+     "Nanoseconds spent in the tables where receives and messages find each other. Waiting to get "
+     "there is a part of lock_wait_time.",
+     &count<&RankCounters::match_work_ns>, &count_matching_time},
     {"frames_posted", counter, false, false, KnobGroup::messages, "Frames handed to other ranks.",
      &count<&RankCounters::frames_posted>},
     {"frames_received", counter, false, false, KnobGroup::messages, "Frames from other ranks.",
@@ -95,6 +127,9 @@ constexpr PerformanceVariable variables[] = {
     {"bytes_combined", aggregate, false, false, KnobGroup::messages,
      "Bytes of reductions that were combined as they came, instead of stored before.",
      &count<&RankCounters::bytes_combined>},
+    {"sweeps", counter, false, false, KnobGroup::progress,
+     "How often somebody looked at all that could move for the rank.",
+     &count<&RankCounters::sweeps>},
     {"parks", counter, false, false, KnobGroup::progress, "How often a wait went to sleep.",
      &count<&RankCounters::parks>},
     {"times_helped", counter, false, false, KnobGroup::progress,
@@ -111,6 +146,11 @@ constexpr PerformanceVariable variables[] = {
     {"lock_wait_time", timer, false, false, KnobGroup::progress,
      "Nanoseconds that these calls waited, matching and all else that needs the rank included.",
      &count<&ThreadCounters::lock_wait_ns>},
+    {"gates_contended", counter, false, false, KnobGroup::progress,
+     "Messages between threads of the rank that found another thread just posting one.",
+     &count<&OwnLane::gates_contended>},
+    {"gate_wait_time", timer, false, false, KnobGroup::progress,
+     "Nanoseconds that these messages waited.", &count<&OwnLane::gate_wait_ns>},
     {"turns_given", counter, false, false, KnobGroup::progress,
      "How often a thread that waited inside MPI let another one of its rank in.",
      &count<&ThreadCounters::turns_given>},
@@ -242,6 +282,24 @@ bool EventRegistration::has_callback() const noexcept
 {
     return std::ranges::any_of(callbacks,
                                [](const Callback& each) { return each.function != nullptr; });
+}
+
+void count_what_is_wanted(RankAccess* access, const ToolPart& tools)
+{
+    if (access == nullptr || !as_rank(*access).was_started()) {
+        return;
+    }
+    for (const PerformanceVariable& variable : variables) {
+        if (variable.count == nullptr) {
+            continue;
+        }
+        const bool is_wanted = std::ranges::any_of(tools.sessions, [&](const auto& session) {
+            return std::ranges::any_of(session->handles, [&](const auto& handle) {
+                return handle->variable == &variable && handle->is_started;
+            });
+        });
+        variable.count(as_rank(*access), is_wanted);
+    }
 }
 
 void apply_tool_settings(config::Knobs& knobs)

@@ -30,6 +30,8 @@ struct PerformanceVariable {
     config::KnobGroup group;
     std::string_view about;
     std::uint64_t (*read)(Rank& rank);
+    /// Begins and ends to count; null: it is counted anyway.
+    void (*count)(Rank& rank, bool is_wanted) = nullptr;
 };
 std::span<const PerformanceVariable> performance_variables() noexcept;
 
@@ -117,6 +119,10 @@ struct ToolPart {
     std::vector<std::unique_ptr<EventRegistration>> registrations;
     int delivering = 0;  ///< callbacks that run now, one inside the other
 };
+
+/// Begins to count what a started handle wants to know and is not counted anyway, and ends to count
+/// what none does any more. Requires the mutex of the AnyTimePart that `tools` lie in.
+void count_what_is_wanted(RankAccess* rank, const ToolPart& tools);
 
 /// What tools have set in this program before it began to communicate.
 void apply_tool_settings(config::Knobs& knobs);

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "platform/cpu.hpp"
+
 namespace headway::protocol {
 
 namespace {
@@ -12,7 +14,61 @@ bool has_wildcard(const transport::FrameHeader& name) noexcept
     return name.source == any_source || name.tag == any_tag;
 }
 
+/// Relaxed, as all here: statistics with one writer.
+std::uint64_t add(std::atomic<std::uint64_t>& counter, std::uint64_t change) noexcept
+{
+    const std::uint64_t sum = counter.load(std::memory_order_relaxed) + change;
+    counter.store(sum, std::memory_order_relaxed);
+    return sum;
+}
+
+/// Of a queue whose length changes.
+void add(std::atomic<std::uint64_t>& length, std::atomic<std::uint64_t>& length_max,
+         std::uint64_t change) noexcept
+{
+    const std::uint64_t now = add(length, change);
+    // Relaxed: as above.
+    if (now > length_max.load(std::memory_order_relaxed)) {
+        length_max.store(now, std::memory_order_relaxed);
+    }
+}
+
+constexpr std::uint64_t one_less = ~std::uint64_t{0};
+
 }  // namespace
+
+/// Adds the time that it lives to the rank's, where somebody wants to know it.
+class MatchContext::Timer {
+  public:
+    explicit Timer(engine::RankCounters& counters) noexcept
+        // Relaxed: whoever asks for the time does not mind a call more or less.
+        : counters_(counters.times_matching.load(std::memory_order_relaxed) != 0 ? &counters
+                                                                                 : nullptr)
+    {
+        if (counters_ != nullptr) [[unlikely]] {
+            begin_ns_ = platform::monotonic_ns();
+        }
+    }
+    ~Timer()
+    {
+        if (counters_ != nullptr) [[unlikely]] {
+            add(counters_->match_work_ns,
+                static_cast<std::uint64_t>(platform::monotonic_ns() - begin_ns_));
+        }
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+  private:
+    engine::RankCounters* counters_;
+    std::int64_t begin_ns_ = 0;
+};
+
+void MatchContext::count_posted(std::uint64_t change) noexcept
+{
+    posted_ += change;
+    add(counters_->posted_queue, counters_->posted_queue_max, change);
+}
 
 MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcept
 {
@@ -21,7 +77,7 @@ MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcep
     if (is_collective()) {
         hash += name.sequence * 0xC2B2'AE3DU;
     }
-    return bins_[(hash >> 20) % bin_count];
+    return bins_[hash >> 20 & bin_mask_];
 }
 
 bool MatchContext::is_same(const transport::FrameHeader& a,
@@ -32,6 +88,7 @@ bool MatchContext::is_same(const transport::FrameHeader& a,
 
 engine::Op* MatchContext::find_posted(const transport::FrameHeader& message) noexcept
 {
+    const Timer timer(*counters_);
     engine::OpList& exact_list = bin(message).posted;
     engine::Op* exact = exact_list.first();
     while (exact != nullptr && !is_same(exact->header, message)) {
@@ -43,20 +100,21 @@ engine::Op* MatchContext::find_posted(const transport::FrameHeader& message) noe
     }
     if (wild != nullptr && (exact == nullptr || wild->order < exact->order)) {
         wild_.remove(wild);
-        --posted_;
+        count_posted(one_less);
         return wild;
     }
     if (exact != nullptr) {
         exact_list.remove(exact);
-        --posted_;
+        count_posted(one_less);
     }
     return exact;
 }
 
 void MatchContext::post(engine::Op* receive) noexcept
 {
+    const Timer timer(*counters_);
     receive->order = ++posts_;
-    ++posted_;
+    count_posted(1);
     (has_wildcard(receive->header) ? wild_ : bin(receive->header).posted).push_back(receive);
 }
 
@@ -66,7 +124,7 @@ bool MatchContext::cancel(engine::Op* receive) noexcept
     for (engine::Op* op = list.first(); op != nullptr; op = op->next) {
         if (op == receive) {
             list.remove(op);
-            --posted_;
+            count_posted(one_less);
             return true;
         }
     }
@@ -75,6 +133,8 @@ bool MatchContext::cancel(engine::Op* receive) noexcept
 
 void MatchContext::keep(Unexpected* message) noexcept
 {
+    const Timer timer(*counters_);
+    add(counters_->unexpected_queue, counters_->unexpected_queue_max, 1);
     Bin& home = bin(message->header);
     message->previous_in_bin = home.last;
     (home.last != nullptr ? home.last->next_in_bin : home.first) = message;
@@ -89,6 +149,7 @@ Unexpected* MatchContext::find(const transport::FrameHeader& wanted) noexcept
     if (first_arrival_ == nullptr) {
         return nullptr;
     }
+    const Timer timer(*counters_);
     if (!has_wildcard(wanted)) {
         Unexpected* message = bin(wanted).first;
         while (message != nullptr && !is_same(message->header, wanted)) {
@@ -105,6 +166,8 @@ Unexpected* MatchContext::find(const transport::FrameHeader& wanted) noexcept
 
 void MatchContext::remove(Unexpected* message) noexcept
 {
+    const Timer timer(*counters_);
+    add(counters_->unexpected_queue, counters_->unexpected_queue_max, one_less);
     Bin& home = bin(message->header);
     (message->previous_in_bin != nullptr ? message->previous_in_bin->next_in_bin : home.first) =
         message->next_in_bin;
@@ -129,7 +192,7 @@ MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id
     if (place == nullptr) {
         return nullptr;
     }
-    auto* made = new (place) MatchContext(id);
+    auto* made = new (place) MatchContext(id, *counters_, has_bins_);
     made->next = bucket;
     bucket = made;
     recent_ = made;

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "engine/op.hpp"
+#include "engine/rank_state.hpp"
 #include "memory/allocator.hpp"
 #include "transport/frame.hpp"
 
@@ -46,7 +47,12 @@ inline bool fits(const transport::FrameHeader& wanted,
 
 class MatchContext {
   public:
-    explicit MatchContext(std::uint32_t context) : context_(context) {}
+    /// `counters` of the rank, which outlive the context. `has_bins`: else all exact names share
+    /// one list, as in older matchers.
+    MatchContext(std::uint32_t context, engine::RankCounters& counters, bool has_bins = true)
+        : context_(context), bin_mask_(has_bins ? bin_count - 1 : 0), counters_(&counters)
+    {
+    }
 
     std::uint32_t context() const noexcept { return context_; }
 
@@ -83,25 +89,35 @@ class MatchContext {
         Unexpected* first = nullptr;
         Unexpected* last = nullptr;
     };
-    static constexpr std::size_t bin_count = 64;
+    static constexpr std::uint32_t bin_count = 64;
+    class Timer;
 
+    void count_posted(std::uint64_t change) noexcept;
     engine::Op* find_posted(const transport::FrameHeader& message) noexcept;
     Bin& bin(const transport::FrameHeader& name) noexcept;
     bool is_same(const transport::FrameHeader& a, const transport::FrameHeader& b) const noexcept;
     bool is_collective() const noexcept { return (context_ & 1U) != 0; }
 
     std::uint32_t context_;
+    std::uint32_t bin_mask_;
     std::uint64_t posts_ = 0;   ///< so far
     std::uint64_t posted_ = 0;  ///< now
     engine::OpList wild_;
     Unexpected* first_arrival_ = nullptr;
     Unexpected* last_arrival_ = nullptr;
+    engine::RankCounters* counters_;
     Bin bins_[bin_count];
 };
 
 /// All contexts of a rank.
 class MatchTable {
   public:
+    /// `counters` of the rank, which outlive the table. `has_bins`: see MatchContext.
+    explicit MatchTable(engine::RankCounters& counters, bool has_bins = true)
+        : counters_(&counters), has_bins_(has_bins)
+    {
+    }
+
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
     MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
@@ -112,6 +128,8 @@ class MatchTable {
     static constexpr std::size_t bucket_count = 64;
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};
+    engine::RankCounters* counters_;
+    bool has_bins_;
 };
 
 }  // namespace headway::protocol

@@ -274,7 +274,7 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     Op* receive = context.take_posted(frame.header);
     const bool is_eager = frame.kind == transport::FrameKind::eager;
     if (driver.tracer() != nullptr) [[unlikely]] {
-        record_received(driver, frame.header,
+        record_received(driver, sender, frame.header,
                         bytes_named(frame.kind, frame.payload, frame.payload_bytes));
     }
     if (receive == nullptr && meets_expected(driver, frame)) {
@@ -350,7 +350,8 @@ bool create_rank_part(Driver& driver)
     if (place == nullptr) {
         return false;
     }
-    driver.rank().protocol = new (place) RankPart;
+    const bool has_bins = driver.node().knobs.matching == config::MatchingChoice::bins;
+    driver.rank().protocol = new (place) RankPart(MatchTable(driver.rank().counters, has_bins));
     count_unexpected(driver, 0);  // a limit of 0 is reached from the start
     return true;
 }

@@ -13,6 +13,8 @@ struct Departure;
 
 /// What the protocols keep for a rank in the node heap. Belongs to the rank's executor.
 struct RankPart {
+    explicit RankPart(const MatchTable& table) noexcept : match(table) {}
+
     MatchTable match;
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
     Tickets tickets;                     ///< ops that ranks of other nodes know

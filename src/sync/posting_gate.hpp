@@ -40,9 +40,26 @@ class BasicPostingGate {
     }
 
     /// False: nobody may post beside; give the frame to the executor, who keeps the order.
-    [[nodiscard]] bool enter_beside() noexcept { return acquire(is_open_bit | backed_up_bit); }
+    /// `on_meeting()` is called once where somebody else is inside.
+    template <typename OnMeeting>
+    [[nodiscard]] bool enter_beside(OnMeeting&& on_meeting) noexcept
+    {
+        return acquire(is_open_bit | backed_up_bit, on_meeting);
+    }
+    [[nodiscard]] bool enter_beside() noexcept
+    {
+        return enter_beside([] {});
+    }
 
-    void enter() noexcept { (void)acquire(0); }
+    template <typename OnMeeting>
+    void enter(OnMeeting&& on_meeting) noexcept
+    {
+        (void)acquire(0, on_meeting);
+    }
+    void enter() noexcept
+    {
+        enter([] {});
+    }
 
     void leave() noexcept
     {
@@ -75,7 +92,8 @@ class BasicPostingGate {
     static constexpr std::uint32_t backed_up_bit = 1U << 3;
 
     /// Takes the lock; false where, of the bits in `looked_at`, not OPEN alone is set.
-    bool acquire(std::uint32_t looked_at) noexcept
+    template <typename OnMeeting>
+    bool acquire(std::uint32_t looked_at, OnMeeting&& on_meeting) noexcept
     {
         // Who was woken takes the mark with the lock: others may sleep still.
         std::uint32_t kept_mark = 0;
@@ -96,6 +114,9 @@ class BasicPostingGate {
                     return true;
                 }
                 continue;
+            }
+            if (attempt == 0) {
+                on_meeting();
             }
             if (attempt < Atomics::polite_attempts) {
                 Atomics::pause(attempt);

@@ -8,12 +8,23 @@ import time
 import unittest
 import unittest.mock
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from headway import callgrind, description, jobs, libraries, rivals, runner  # noqa: E402
+from headway import (  # noqa: E402
+    bench,
+    callgrind,
+    description,
+    jobs,
+    libraries,
+    presentation,
+    rivals,
+    rounds,
+    runner,
+)
 
 END = '{"type": "end"}\n'
 
@@ -169,6 +180,26 @@ class DescriptionTest(unittest.TestCase):
                 self.assertTrue((ROOT / "bench" / "mpi" / f"{program}.c").is_file(), name)
             for job in found.jobs:
                 self.assertLessEqual(set(job.without), set(rivals.RIVALS), name)
+
+    def test_what_is_not_measured_is_told(self) -> None:
+        told = self.HEAD + 'not_measured = { "c" = "too dear" }\n' + self.JOB + self.METRIC
+        self.assertEqual(description.parse("x", told).not_measured, {"c": "too dear"})
+        self.assertEqual(presentation.not_measured({"c": "too dear"}),
+                         ["", "not measured:", "  c  too dear"])
+        self.assertEqual(presentation.not_measured({}), [])
+        with self.assertRaisesRegex(description.DescriptionError, "stands there twice"):
+            description.parse("x", told.replace('"c"', '"a"'))
+
+    def test_too_few_cores_are_an_error_or_told(self) -> None:
+        wide = "cores = 4096\n" + self.GOOD
+        bound = description.parse("x", wide)
+        told = description.parse("x", "may_lack_cores = true\n" + wide)
+        self.assertEqual(bench.lacking(bound), {})
+        with self.assertRaisesRegex(rounds.MeasureError, "needs 4096 cores"):
+            bench.choose_cores(bound)
+        self.assertEqual(set(bench.lacking(told)), {"a", "b"})
+        self.assertRegex(bench.lacking(told)["a"], "^needs 4096 cores, here are [0-9]+$")
+        self.assertEqual(bench.lacking(replace(told, cores=1)), {})
 
     def test_mistakes_are_named(self) -> None:
         against_v = 'judged = "value"\n[metric.limits]\n"a" = { required = 1.0, against = "v" }\n'

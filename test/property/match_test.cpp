@@ -36,6 +36,7 @@ struct Names {
     bool with_wildcards;
     bool with_sequences;
     bool collide;  ///< far-away values, many of which share a bin
+    bool has_bins = true;
 };
 
 std::int32_t value_of(const Names& names, std::int32_t small)
@@ -117,7 +118,9 @@ class Model {
 class Run {
   public:
     explicit Run(const Names& names)
-        : names_(names), context_(names.with_sequences ? 5U : 4U), model_(names.with_sequences)
+        : names_(names),
+          context_(names.with_sequences ? 5U : 4U, counters_, names.has_bins),
+          model_(names.with_sequences)
     {
     }
 
@@ -139,6 +142,12 @@ class Run {
                 break;
             }
         }
+        posted_max_ = std::max<std::uint64_t>(posted_max_, model_.posted.size());
+        arrived_max_ = std::max<std::uint64_t>(arrived_max_, model_.arrived.size());
+        RC_ASSERT(counters_.posted_queue == model_.posted.size());
+        RC_ASSERT(counters_.posted_queue_max == posted_max_);
+        RC_ASSERT(counters_.unexpected_queue == model_.arrived.size());
+        RC_ASSERT(counters_.unexpected_queue_max == arrived_max_);
     }
 
     /// Everything left comes out in the order of the model.
@@ -197,7 +206,10 @@ class Run {
     }
 
     Names names_;
+    engine::RankCounters counters_;
     MatchContext context_;
+    std::uint64_t posted_max_ = 0;
+    std::uint64_t arrived_max_ = 0;
     Model model_;
     // Addresses stay; nothing is given back before the end.
     std::deque<Op> ops_;
@@ -232,6 +244,37 @@ TEST(MatchProperty, CollectiveStepsCarrySequences)
     EXPECT_TRUE(matches_like_the_model({false, true, true}));
 }
 
+TEST(MatchProperty, OneListMatchesLikeTheBins)
+{
+    EXPECT_TRUE(matches_like_the_model({true, false, true, false}));
+    EXPECT_TRUE(matches_like_the_model({false, true, true, false}));
+}
+
+/// What a step of each kind costs is counted when somebody asks for it, and not before.
+TEST(MatchProperty, TimeIsTakenWhenItIsAskedFor)
+{
+    engine::RankCounters counters;
+    MatchContext context(4, counters);
+    const auto match_some = [&] {
+        std::deque<Op> ops(1000);
+        for (Op& op : ops) {
+            op.header = {.context = 4, .source = 1, .tag = 1};
+            context.post(&op);
+        }
+        while (context.take_posted(ops.front().header) != nullptr) {
+        }
+    };
+    match_some();
+    EXPECT_EQ(counters.match_work_ns, 0U);
+    counters.times_matching = 1;
+    match_some();
+    EXPECT_GT(counters.match_work_ns, 0U);
+    counters.times_matching = 0;
+    const std::uint64_t before = counters.match_work_ns;
+    match_some();
+    EXPECT_EQ(counters.match_work_ns, before);
+}
+
 TEST(MatchProperty, ATableKeepsItsContexts)
 {
     // One heap for all programs; what they leave in it is of no concern.
@@ -240,7 +283,8 @@ TEST(MatchProperty, ATableKeepsItsContexts)
         const auto ids = *rc::gen::container<std::vector<std::uint32_t>>(
             100, rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 40),
                                 rc::gen::arbitrary<std::uint32_t>()));
-        MatchTable table;
+        engine::RankCounters counters;
+        MatchTable table(counters);
         std::vector<std::pair<std::uint32_t, MatchContext*>> known;
         for (const std::uint32_t id : ids) {
             MatchContext* context = table.context(heap->for_rank(0), id);

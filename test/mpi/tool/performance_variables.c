@@ -131,6 +131,123 @@ static void check_levels(struct check* t)
     CHECK_CALL(t, MPI_T_pvar_session_free(&session));
 }
 
+enum { queued = 6 };
+
+// A handle that has a value whether or not it was started.
+static MPI_T_pvar_handle open_named(struct check* t, MPI_T_pvar_session session, const char* name,
+                                    int variable_class)
+{
+    return open_handle(t, session, find(t, name, variable_class));
+}
+
+// Requires that no other rank sends this one anything meanwhile.
+static void check_queues(struct check* t)
+{
+    MPI_T_pvar_session session;
+    CHECK_CALL(t, MPI_T_pvar_session_create(&session));
+    MPI_T_pvar_handle posted = open_named(t, session, "posted_queue", MPI_T_PVAR_CLASS_LEVEL);
+    MPI_T_pvar_handle posted_max =
+        open_named(t, session, "posted_queue_max", MPI_T_PVAR_CLASS_HIGHWATERMARK);
+    MPI_T_pvar_handle kept = open_named(t, session, "unexpected_queue", MPI_T_PVAR_CLASS_LEVEL);
+    MPI_T_pvar_handle kept_max =
+        open_named(t, session, "unexpected_queue_max", MPI_T_PVAR_CLASS_HIGHWATERMARK);
+    const uint64_t posted_before = value_of(t, session, posted);
+    const uint64_t kept_before = value_of(t, session, kept);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    int in[queued], out[queued], flag = 0;
+    MPI_Request receives[queued], sends[queued];
+    for (int i = 0; i < queued; ++i) {
+        in[i] = 0;
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, i % 2 == 0 ? MPI_ANY_TAG : i, comm, &receives[i]);
+        CHECK_INT(t, value_of(t, session, posted), posted_before + (uint64_t)i + 1);
+    }
+    CHECK(t, value_of(t, session, posted_max) >= posted_before + queued);
+    MPI_Cancel(&receives[queued - 1]);
+    MPI_Wait(&receives[queued - 1], MPI_STATUS_IGNORE);
+    CHECK_INT(t, value_of(t, session, posted), posted_before + queued - 1);
+    for (int i = 0; i < queued - 1; ++i) {
+        out[i] = i;
+        MPI_Send(&out[i], 1, MPI_INT, 0, i, comm);
+    }
+    MPI_Waitall(queued - 1, receives, MPI_STATUSES_IGNORE);
+    CHECK_INT(t, value_of(t, session, posted), posted_before);
+    CHECK(t, value_of(t, session, posted_max) >= posted_before + queued);
+    for (int i = 0; i < queued; ++i) {
+        out[i] = i;
+        MPI_Isend(&out[i], 1, MPI_INT, 0, i, comm, &sends[i]);
+    }
+    MPI_Iprobe(0, queued, comm, &flag, MPI_STATUS_IGNORE);
+    CHECK_INT(t, value_of(t, session, kept), kept_before + queued);
+    CHECK(t, value_of(t, session, kept_max) >= kept_before + queued);
+    for (int i = queued - 1; i >= 0; --i) {
+        MPI_Recv(&in[i], 1, MPI_INT, 0, i, comm, MPI_STATUS_IGNORE);
+        CHECK_INT(t, in[i], i);
+    }
+    MPI_Waitall(queued, sends, MPI_STATUSES_IGNORE);
+    CHECK_INT(t, value_of(t, session, kept), kept_before);
+    CHECK(t, value_of(t, session, kept_max) >= kept_before + queued);
+    MPI_Comm_free(&comm);
+    CHECK_CALL(t, MPI_T_pvar_session_free(&session));
+}
+
+// One rank after the other; those that are not at it wait for a message that comes last.
+static void check_queues_in_turn(struct check* t)
+{
+    const int last = t->size - 1;
+    if (t->rank > 0)
+        MPI_Recv(NULL, 0, MPI_INT, t->rank - 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_queues(t);
+    if (t->rank < last) {
+        MPI_Send(NULL, 0, MPI_INT, t->rank + 1, 2, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (int rank = 0; t->rank == last && rank < last; ++rank)
+        MPI_Send(NULL, 0, MPI_INT, rank, 3, MPI_COMM_WORLD);
+}
+
+// Posts receives and matches them.
+static void match_some(void)
+{
+    int in[queued], out = 1;
+    MPI_Request receives[queued];
+    for (int i = 0; i < queued; ++i)
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, i, MPI_COMM_SELF, &receives[i]);
+    for (int i = 0; i < queued; ++i)
+        MPI_Send(&out, 1, MPI_INT, 0, i, MPI_COMM_SELF);
+    MPI_Waitall(queued, receives, MPI_STATUSES_IGNORE);
+}
+
+static void check_match_time(struct check* t)
+{
+    MPI_T_pvar_session first, second;
+    CHECK_CALL(t, MPI_T_pvar_session_create(&first));
+    CHECK_CALL(t, MPI_T_pvar_session_create(&second));
+    MPI_T_pvar_handle one = open_named(t, first, "match_work_time", MPI_T_PVAR_CLASS_TIMER);
+    MPI_T_pvar_handle other = open_named(t, second, "match_work_time", MPI_T_PVAR_CLASS_TIMER);
+    MPI_T_pvar_handle sweeps = open_named(t, first, "sweeps", MPI_T_PVAR_CLASS_COUNTER);
+    match_some();
+    CHECK_INT(t, value_of(t, first, one), 0);
+    CHECK_CALL(t, MPI_T_pvar_start(first, one));
+    CHECK_CALL(t, MPI_T_pvar_start(second, other));
+    CHECK_CALL(t, MPI_T_pvar_start(first, sweeps));
+    match_some();
+    CHECK(t, value_of(t, first, one) > 0);
+    CHECK(t, value_of(t, second, other) > 0);
+    CHECK(t, value_of(t, first, sweeps) > 0);
+    // One handle goes: it is counted for the other one still.
+    CHECK_CALL(t, MPI_T_pvar_handle_free(first, &one));
+    const uint64_t before = value_of(t, second, other);
+    match_some();
+    CHECK(t, value_of(t, second, other) > before);
+    CHECK_CALL(t, MPI_T_pvar_stop(second, other));
+    const uint64_t stopped = value_of(t, second, other);
+    match_some();
+    CHECK_INT(t, value_of(t, second, other), stopped);
+    CHECK_CALL(t, MPI_T_pvar_session_free(&second));
+    CHECK_CALL(t, MPI_T_pvar_session_free(&first));
+}
+
 static int test_main(void)
 {
     struct check t = check_start("performance_variables");
@@ -140,6 +257,8 @@ static int test_main(void)
     if (t.size > 1)
         check_counting(&t);
     check_levels(&t);
+    check_queues_in_turn(&t);
+    check_match_time(&t);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_CALL(&t, MPI_T_finalize());
     return check_finish(&t);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <thread>
@@ -95,6 +96,28 @@ TEST_F(OwnLaneTest, BeginsWhenTheLoopbackIsEmpty)
     EXPECT_TRUE(send_beside());
     expect_all_in_order();
     EXPECT_FALSE(own().has_frame());
+}
+
+TEST_F(OwnLaneTest, CountsThoseWhoFindTheGateTaken)
+{
+    let_another_thread_in();
+    send();
+    ASSERT_TRUE(send_beside());
+    EXPECT_EQ(own().gates_contended, 0U);
+    EXPECT_EQ(own().gate_wait_ns, 0U);
+    std::uint64_t posts = 0;
+    // Whether the other thread comes in time is the system's choice.
+    for (; own().gates_contended == 0; ++posts) {
+        node.settle();
+        own().gate.enter();
+        std::thread other([this] { EXPECT_TRUE(send_beside()); });
+        std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(posts));
+        own().gate.leave();
+        other.join();
+    }
+    EXPECT_EQ(own().gates_contended, 1U);
+    EXPECT_GT(own().gate_wait_ns, 0U);
 }
 
 TEST_F(OwnLaneTest, SendsGoBehindThoseThatWaitForRoom)
