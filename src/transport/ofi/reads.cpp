@@ -29,6 +29,13 @@ Region* kept(base::Result<Region> opened) noexcept
     return opened ? new (std::nothrow) Region(std::move(opened.value())) : nullptr;
 }
 
+/// The same for others to read.
+// NOLINTNEXTLINE(bugprone-exception-escape): as above
+Exposed* kept_exposed(base::Result<Region> opened, std::size_t bytes) noexcept
+{
+    return opened ? new (std::nothrow) Exposed{std::move(opened.value()), bytes} : nullptr;
+}
+
 }  // namespace
 
 /// Of memory for others, where the provider does not choose: one that a stranger does not guess.
@@ -43,10 +50,9 @@ std::uint64_t OfiNetwork::next_key() noexcept
 void* OfiPort::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
     const std::lock_guard guard(network_.lock_);
-    auto opened =
-        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key());
-    Exposed* const exposed =
-        opened ? new (std::nothrow) Exposed{std::move(opened.value()), bytes} : nullptr;
+    Exposed* const exposed = kept_exposed(
+        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key()),
+        bytes);
     if (exposed != nullptr) {
         exposure->address = network_.fabric_.has_mode(FI_MR_VIRT_ADDR)
                                 ? reinterpret_cast<std::uintptr_t>(address)

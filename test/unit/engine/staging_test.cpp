@@ -170,7 +170,9 @@ TEST(StagedPieces, CarryAMessageWhoseRanksBothWait)
     while (!message.is_complete()) {
         EXPECT_FALSE(copy_next(message.node.driver(1), CopyShare::own)) << "left to the sender";
         ASSERT_TRUE(copy_next(message.node.driver(0), CopyShare::own));
-        EXPECT_EQ(message.node.driver(1).progress(), 1);
+        const int pieces = message.node.driver(1).progress();
+        EXPECT_GE(pieces, 1);
+        EXPECT_LE(pieces, 8) << "a sender sweeps between two stretches";
     }
     EXPECT_EQ(message.got, message.sent);
     EXPECT_EQ(message.staged_bytes(), Matched::message_bytes);
@@ -241,12 +243,13 @@ class Offered {
     /// What the sender stages before the match, pieces.
     std::uint64_t stage()
     {
-        std::uint64_t pieces = 0;
+        std::uint64_t frames = 0;
         while (copy_next(node.driver(0), CopyShare::own)) {
-            ++pieces;
-            EXPECT_EQ(node.driver(1).progress(), pieces == 1 ? 2 : 1) << "its offer is the first";
+            const int taken = node.driver(1).progress();
+            EXPECT_GE(taken, frames == 0 ? 2 : 1) << "its offer is the first";
+            frames += static_cast<std::uint64_t>(taken);
         }
-        return pieces;
+        return frames - std::min<std::uint64_t>(frames, 1);
     }
     std::uint64_t staged_bytes() { return node.driver(1).rank().counters.bytes_piped.load(); }
 
