@@ -171,6 +171,39 @@ TEST_P(OfiHoldTest, FramesOfAllLengthsAndKindsStayInOrder)
     expect_arrival(frames);
 }
 
+TEST_P(OfiHoldTest, ALongFrameJoinsOthersOnlyWhereAllOfItFits)
+{
+    // Frames of one byte, each 64 bytes behind the last one, then a long one about as long as the
+    // packet has room for, however many were held.
+    static std::size_t long_bytes = 0;
+    static std::uint32_t long_number = 0;
+    bytes_of = [](std::uint32_t number) -> std::size_t {
+        return number == long_number ? long_bytes : 1;
+    };
+    std::uint32_t posted = 0;
+    for (std::size_t held = 1; held <= burst; ++held) {
+        for (std::size_t over = 0; over <= ofi::frame_alignment; ++over) {
+            long_number = UINT32_MAX;
+            for (int tries = 0; tries < 1000 && !sender().has_held(); ++tries) {
+                ASSERT_NO_FATAL_FAILURE(look());
+                for (std::uint32_t i = 0; i < held + 2; ++i) {
+                    ASSERT_EQ(post_one(posted, FrameKind::eager), base::Status::done);
+                    ++posted;
+                }
+            }
+            ASSERT_TRUE(sender().has_held());
+            long_number = posted;
+            long_bytes = OfiEndpoint::frame_bytes_max() - held * 64 + over;
+            ASSERT_EQ(post_one(posted, FrameKind::eager), base::Status::done);
+            ++posted;
+            while ((sender().has_held() || sender().has_unsent()) && !HasFailure()) {
+                ASSERT_NO_FATAL_FAILURE(look());
+            }
+            ASSERT_NO_FATAL_FAILURE(expect_arrival(posted));
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, OfiHoldTest, ::testing::Values("tcp", "net", "sockets"),
                          [](const auto& row) { return std::string(row.param); });
 

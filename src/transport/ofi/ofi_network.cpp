@@ -356,8 +356,10 @@ bool OfiNetwork::take_packet(const Look& look) noexcept
         if (verdict != Verdict::foreign) {
             is_here = take_frame(bytes, header, verdict, look);
         }
-        const std::size_t distance = frame_distance(header.payload_bytes);
-        if (verdict != Verdict::good || distance >= packet_.bytes || !failure_.empty()) {
+        // Only a good header says how long its frame is.
+        const std::size_t distance =
+            verdict == Verdict::good ? frame_distance(header.payload_bytes) : packet_.bytes;
+        if (distance >= packet_.bytes || !failure_.empty()) {
             unpin(*std::exchange(packet_, {}).block);
         } else {
             packet_.next += distance;

@@ -150,7 +150,7 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
         return base::Status::failed;
     }
     const std::size_t bytes = sizeof(WireHeader) + payload_bytes;
-    if (peer.held != nullptr && peer.held->used + bytes > network_.packet_bytes_max_) {
+    if (peer.held != nullptr && next_frame(peer.held->used) + bytes > network_.packet_bytes_max_) {
         const base::Status status = send_held_of(peer);
         if (status != base::Status::done) {
             return status;
@@ -177,8 +177,7 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     wire.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
     wire.message = header;
     wire.proof = proof_of(wire, network_.judge_.secret);
-    const std::size_t used_before = slot->used;
-    slot->used = (used_before + frame_alignment - 1) & ~(frame_alignment - 1);
+    slot->used = next_frame(slot->used);
     std::memcpy(slot->bytes + slot->used, &wire, sizeof wire);
     if (payload_bytes != 0) {  // an empty payload may have no address
         std::memcpy(slot->bytes + slot->used + sizeof wire, payload, payload_bytes);
@@ -325,8 +324,10 @@ bool OfiPort::poll(Frame& frame, std::uint32_t& sender) noexcept
 bool OfiPort::poll_near(Frame& frame, std::uint32_t& sender) noexcept
 {
     if (current_.peer == nullptr) {
-        const std::unique_lock guard(network_.lock_, std::try_to_lock);
-        if (!guard.owns_lock() || (!take_letter() && !network_.take_events({this, &called_}))) {
+        // Not to be put off by one who only sends: he does not look, and of what has been read
+        // already, perhaps for a rank that sleeps, the system will not tell again.
+        const std::lock_guard guard(network_.lock_);
+        if (!take_letter() && !network_.take_events({this, &called_})) {
             return false;
         }
     }

@@ -35,10 +35,15 @@ inline constexpr std::uint32_t wire_magic = 0x48'57'59'01;
 inline constexpr std::uint16_t wire_version = 3;
 /// Frames that travel together begin at multiples of it.
 inline constexpr std::size_t frame_alignment = 8;
+/// Where the next frame begins in a packet of which `bytes` are used.
+constexpr std::size_t next_frame(std::size_t bytes) noexcept
+{
+    return (bytes + frame_alignment - 1) & ~(frame_alignment - 1);
+}
 /// From the beginning of a frame to that of the next one in the packet.
 constexpr std::size_t frame_distance(std::size_t payload_bytes) noexcept
 {
-    return (sizeof(WireHeader) + payload_bytes + frame_alignment - 1) & ~(frame_alignment - 1);
+    return next_frame(sizeof(WireHeader) + payload_bytes);
 }
 /// Of WireHeader::flags: the sender takes no eager messages now.
 inline constexpr std::uint8_t wire_is_full = 1;
