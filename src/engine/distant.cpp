@@ -160,20 +160,18 @@ bool Driver::keeps_unsent()
         network_looked_ns_ = 0;
         progress();
     }
-    if (port_->has_unsent()) {
-        return true;
-    }
-    if (!leave_held()) {
-        network_looked_ns_ = 0;
-        progress();
-    }
-    return port_->has_unsent();
+    return port_->has_unsent() || !leave_held();
 }
 
 bool Driver::leave_held()
 {
-    return port_ == nullptr || !port_->has_held() ||
-           node_.watch().send_by(platform::monotonic_ns() + hold_ns);
+    if (port_ == nullptr || !port_->has_held() ||
+        node_.watch().send_by(platform::monotonic_ns() + hold_ns)) {
+        return true;
+    }
+    network_looked_ns_ = 0;
+    progress();
+    return !port_->has_held() && !port_->has_unsent();
 }
 
 bool Driver::listen()

@@ -84,7 +84,8 @@ class Driver {
         return port_ != nullptr && (port_->has_unsent() || port_->has_held());
     }
     /// Before threads of the rank leave that will not look soon: the watch sends what the network
-    /// has held back, a little later. False: nobody is there to do it.
+    /// has held back, a little later, or this thread now, where there is no watch. False: not all
+    /// of it has left, and nobody will see to it.
     bool leave_held();
     /// Bytes on their way that nobody hears of until they are all there: see Port.
     std::uint64_t bytes_under_way() const noexcept

@@ -106,9 +106,9 @@ class Patience {
         if (spin_until_ns_ == 0) {
             spin_until_ns_ = now_ns + spin_ns_;
         }
-        may_spin_ =
-            now_ns <
-            spin_until_ns_ + static_cast<std::int64_t>(driver_->bytes_under_way()) * bulk_ns_a_byte;
+        const auto bulk_bytes = static_cast<std::int64_t>(driver_->bytes_under_way());
+        // Who has asked for no spinning gets none.
+        may_spin_ = spin_ns_ != 0 && now_ns < spin_until_ns_ + bulk_bytes * bulk_ns_a_byte;
         return may_spin_;
     }
 
