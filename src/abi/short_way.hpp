@@ -210,10 +210,12 @@ constexpr std::uint64_t turns_outside = 32;
                                                     MPI_Status* status)
 {
     engine::Driver& driver = *message.driver;
+    if (message.peer != driver.rank().rank || !message.door->lock().is_shared()) {
+        return receive_alone(message, buf, source, tag, status);
+    }
     const config::Knobs& knobs = driver.node().knobs;
-    const bool comes_beside = knobs.thread_posts == config::ThreadPostsChoice::beside &&
-                              knobs.thread_waits == config::ThreadWaitsChoice::sync;
-    if (message.peer != driver.rank().rank || !message.door->lock().is_shared() || !comes_beside) {
+    if (knobs.thread_posts == config::ThreadPostsChoice::inside ||
+        knobs.thread_waits == config::ThreadWaitsChoice::race) {
         return receive_alone(message, buf, source, tag, status);
     }
     if (!is_recv_tag(tag)) [[unlikely]] {
