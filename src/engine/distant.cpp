@@ -160,6 +160,7 @@ bool Driver::keeps_unsent()
         network_looked_ns_ = 0;
         progress();
     }
+    ring_called();
     return port_->has_unsent() || !leave_held();
 }
 

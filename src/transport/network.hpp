@@ -102,7 +102,7 @@ class Port {
     /// Bytes of messages that are read by this rank, or may be read from it.
     virtual std::uint64_t bytes_under_way() const noexcept = 0;
     /// Takes note of frames that have left by now, and looks for nothing else. False: something
-    /// else has come, poll.
+    /// else has come, poll. Then, or not: see poll_called().
     virtual bool settle() noexcept = 0;
     /// Whether the newest post or read for some rank was refused because it is not connected. The
     /// descriptor need not tell when it is: who wants to send has to try again now and then.

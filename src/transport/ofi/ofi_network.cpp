@@ -444,23 +444,20 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
 }
 
 /// Completions are read as long as the port has frames under way. Over most providers a short one
-/// has left when fi_send returns, and its completion is there without a look at any socket.
+/// has left when fi_send returns, and its completion is there without a look at any socket. What
+/// has come with them is dealt with as far as to a frame of the port's own.
 bool OfiNetwork::settle(OfiPort& port) noexcept
 {
     const Look look{&port, &port.called_};
-    if (packet_.block != nullptr) {
-        return false;
-    }
+    const auto is_of_send = [](const fi_cq_data_entry& entry) {
+        return static_cast<Target*>(entry.op_context)->kind == Target::Kind::send;
+    };
     for (;;) {
-        while (next_event_ != event_count_) {
-            auto* const target = static_cast<Target*>(events_[next_event_].op_context);
-            if (target->kind != Target::Kind::send) {
-                return false;
-            }
-            ++next_event_;
-            end_send(*static_cast<SendSlot*>(target), look);
-        }
-        if (!failure_.empty()) {
+        const bool are_sends =
+            packet_.block == nullptr && std::all_of(events_.data() + next_event_,
+                                                    events_.data() + event_count_, is_of_send);
+        (void)take_events(look);
+        if (!are_sends || !failure_.empty()) {
             return false;
         }
         if (port.in_flight_.load(std::memory_order_relaxed) == 0 || !read_completions(look)) {
@@ -493,6 +490,7 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
             break;
         }
     }
+    (void)take_events(look);
     return {.is_awaited = sleeping_ != 0, .is_attended = std::exchange(looks_, 0) >= many_looks};
 }
 

@@ -80,10 +80,6 @@ class OfiNetwork final : public Network {
     bool take_packet(const Look& look) noexcept;
     bool take_frame(const std::byte* bytes, const WireHeader& header, Verdict verdict,
                     const Look& look) noexcept;
-    bool has_more() const noexcept
-    {
-        return packet_.block != nullptr || next_event_ != event_count_;
-    }
     bool hand_over(OfiPort::Letter letter, OfiPort& port, const Look& look) noexcept;
     void end_send(SendSlot& slot, const Look& look) noexcept;
     void unpin(ReceiveBlock& block) noexcept;

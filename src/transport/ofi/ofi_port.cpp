@@ -373,16 +373,20 @@ bool OfiPort::poll_called(std::uint32_t& rank) noexcept
 bool OfiPort::prepare_sleep() noexcept
 {
     const std::lock_guard guard(network_.lock_);
+    // Nobody looks, not even this rank, which may find that it need not wait: of what is read here
+    // for others the descriptor will not tell again.
+    const OfiNetwork::Look nobodys_look{nullptr, &called_};
+    (void)network_.take_events(nobodys_look);
     if (current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
-        network_.has_more() || !network_.failure_.empty()) {
+        !network_.failure_.empty()) {
         return false;
     }
     (void)send_held();
     if (network_.descriptor_ >= 0) {
-        // What came before the descriptor was cleared will not be told again.
-        const OfiNetwork::Look look{this, &called_};
-        if (network_.clear_descriptor() != 0 || network_.read_completions(look) ||
+        // Nor of what came before it was cleared.
+        if (network_.clear_descriptor() != 0 || network_.read_completions(nobodys_look) ||
             !network_.failure_.empty()) {
+            (void)network_.take_events(nobodys_look);
             return false;
         }
     }

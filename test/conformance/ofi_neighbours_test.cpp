@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks of one process on one endpoint: what one of them reads from it for another one, who sleeps,
+// is not left lying, whatever the one was about. Nobody else would hear of it.
+#include <gtest/gtest.h>
+
+#ifdef HEADWAY_HAS_OFI
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/ofi_link.hpp"
+
+namespace headway::transport {
+namespace {
+
+constexpr std::uint32_t far_rank = 0;
+constexpr std::uint32_t sleeper = 1;
+constexpr std::uint32_t busy_rank = 2;
+
+class OfiNeighboursTest : public ::testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override
+    {
+        open(0, far_rank, 1);
+        open(1, sleeper, 2);
+        if (IsSkipped()) {
+            return;
+        }
+        for (const std::uint32_t rank : {sleeper, busy_rank}) {
+            ASSERT_TRUE(networks[0]->introduce(rank, networks[1]->address(), "there"));
+        }
+        ASSERT_TRUE(networks[1]->introduce(far_rank, networks[0]->address(), "here"));
+        // Connections are made.
+        send(port_far(), busy_rank);
+        await([&] { return !take(port_far()) && take(port_busy()); });
+        send(port_busy(), far_rank);
+        await([&] { return !take(port_busy()) && take(port_far()); });
+        await([&] {
+            (void)take(port_busy());
+            (void)take(port_far());
+            return !port_busy().has_unsent() && !port_far().has_unsent();
+        });
+    }
+
+    void open(std::size_t place, std::uint32_t own_rank, std::uint32_t own_count)
+    {
+        NetworkOptions options;
+        options.own_rank = own_rank;
+        options.own_count = own_count;
+        options.rank_count = 3;
+        options.provider = GetParam();
+        options.interface = "lo";
+        options.are_hosts_watched = true;
+        auto opened = ofi::OfiNetwork::open(options);
+        if (!opened) {
+            GTEST_SKIP() << opened.sentence();
+        }
+        networks.at(place) = std::move(opened.value());
+        networks.at(place)->join_job(OfiEndpoint::secret);
+    }
+
+    Port& port_far() { return networks[0]->port(far_rank); }
+    Port& port_sleeper() { return networks[1]->port(sleeper); }
+    Port& port_busy() { return networks[1]->port(busy_rank); }
+
+    template <typename Condition>
+    void await(Condition&& condition)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!condition()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing moves";
+            for (const auto& network : networks) {
+                ASSERT_TRUE(network->failure().empty()) << network->failure();
+            }
+        }
+    }
+    /// Posts a frame, however often it is refused.
+    void send(Port& from, std::uint32_t to)
+    {
+        await([&] {
+            const bool is_posted =
+                from.post(to, FrameKind::eager, {}, nullptr, 0) == base::Status::done;
+            if (!is_posted) {
+                (void)take(port_far());
+                (void)take(port_busy());
+            }
+            return is_posted;
+        });
+    }
+    /// Whether a frame was there.
+    static bool take(Port& port)
+    {
+        Frame frame;
+        std::uint32_t from = 0;
+        const bool is_there = port.poll(frame, from);
+        for (bool goes_on = is_there; goes_on; goes_on = port.poll_near(frame, from)) {
+            port.release();
+        }
+        return is_there;
+    }
+    /// Whether the busy rank has been told to ring the sleeper.
+    bool has_called()
+    {
+        std::uint32_t called = 0;
+        bool is_called = false;
+        while (port_busy().poll_called(called)) {
+            is_called = is_called || called == sleeper;
+        }
+        return is_called;
+    }
+    /// Whether who sleeps on the descriptor would wake, or looks now and then for the want of one.
+    bool would_wake()
+    {
+        pollfd asked{networks[1]->descriptor(), POLLIN, 0};
+        return asked.fd < 0 || ::poll(&asked, 1, 0) > 0;
+    }
+    void put_to_sleep()
+    {
+        await([&] {
+            (void)take(port_sleeper());
+            return port_sleeper().prepare_sleep();
+        });
+        (void)has_called();
+    }
+
+    std::array<std::unique_ptr<ofi::OfiNetwork>, 2> networks;
+};
+
+TEST_P(OfiNeighboursTest, WhoIsAboutToLeaveLeavesNothingOfOthers)
+{
+    put_to_sleep();
+    send(port_far(), sleeper);
+    await([&] {
+        (void)take(port_far());
+        // As a rank does that has sent something and goes to compute.
+        send(port_busy(), far_rank);
+        return !port_busy().settle();
+    });
+    EXPECT_TRUE(has_called());
+    EXPECT_TRUE(take(port_sleeper()));
+}
+
+TEST_P(OfiNeighboursTest, WhoIsAboutToSleepLeavesNothingOfOthers)
+{
+    put_to_sleep();
+    send(port_far(), sleeper);
+    await([&] {
+        (void)take(port_far());
+        // It does not look again: what it waited for has come by another way.
+        (void)port_busy().prepare_sleep();
+        return has_called() || would_wake();
+    });
+    EXPECT_TRUE(take(port_sleeper()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, OfiNeighboursTest, ::testing::Values("tcp", "net", "sockets"),
+                         [](const auto& row) { return std::string(row.param); });
+
+}  // namespace
+}  // namespace headway::transport
+#else
+TEST(OfiNeighboursTest, NeedsLibfabric)
+{
+    GTEST_SKIP() << "Headway is built without libfabric";
+}
+#endif
