@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.cpu_group import one_group
+
 LAUNCHER = Path(__file__).resolve().parent / "on_host.sh"
 
 
@@ -153,8 +155,9 @@ def hosts(count: int) -> Iterator[Hosts]:
     # A test that is told to end takes its hosts away first.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        made.up()
-        yield made
+        with one_group():
+            made.up()
+            yield made
     finally:
         made.down()
         signal.signal(signal.SIGTERM, before)

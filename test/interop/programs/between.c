@@ -120,16 +120,11 @@ static void go_on_until(const char* file)
     }
 }
 
-// Work without a call of MPI. The hosts share the cores of this machine, which real ones do not: a
-// thread of one that holds a lock of its library, and has lost its core to the computation of
-// another one, was seen to wait for it for seconds. So the core is left alone now and then.
+// Work without a call of MPI.
 static double compute(double x)
 {
-    static int turns;
     for (int i = 0; i < 1000; ++i)
         x = x * 0.999 + 0.001;
-    if (++turns % 2000 == 0)
-        usleep(1000);
     return x;
 }
 
