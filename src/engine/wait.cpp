@@ -2,6 +2,7 @@
 #include "engine/wait.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "engine/bedding.hpp"
@@ -361,15 +362,24 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, bool h
     return false;
 }
 
-/// Waits as older libraries do, for comparisons: whatever completes, every thread of the rank looks
-/// by itself, and between two looks lets in who gets the lock. None gives its core away, but where
-/// the next one could not run else.
+/// Waits as older libraries do, for comparisons: whatever completes, every thread of the process
+/// looks by itself, one at a time, and the others sleep in the system's mutex until it is theirs.
+/// It comes before the rank's lock; a thread inside a user's function, which cannot leave that,
+/// passes it by.
 void race(Driver& driver, Condition condition)
 {
-    const unsigned turns = driver.node().shares_workers ? 1 : 0;
+    static std::mutex progress_mutex;
+    RankLock& lock = driver.lock();
     while (!condition()) {
+        if (lock.is_nested()) {
+            (void)work_once(driver, CopyShare::any);
+            lock.stand_back(1);
+            continue;
+        }
+        lock.unlock();
+        const std::lock_guard guard(progress_mutex);
+        lock.lock();
         (void)work_once(driver, CopyShare::any);
-        driver.lock().stand_back(turns);
     }
 }
 
