@@ -75,8 +75,9 @@ class OfiPort final : public Port {
         std::uint32_t rank = 0;
         const Destination* destination = nullptr;  ///< null: not introduced yet
         bool takes_eager = true;
-        bool is_owed = false;  ///< in owing_
-        bool is_unconnected = false;
+        bool is_owed = false;                ///< in owing_
+        bool is_unconnected = false;         ///< for frames
+        bool are_reads_unconnected = false;  ///< they have a connection of their own
         // Bytes of frames since the start, headers included.
         std::uint64_t sent = 0;
         std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
@@ -107,8 +108,8 @@ class OfiPort final : public Port {
     base::Status send_off(Peer& peer, SendSlot& slot) noexcept;
     base::Status send_held_of(Peer& peer) noexcept;
     bool send_held() noexcept;
-    base::Status refuse(Peer& peer, base::Status why) noexcept;
-    void note(Peer& peer, bool is_unconnected) noexcept;
+    base::Status refuse(base::Status why) noexcept;
+    void note(bool& was_unconnected, bool is_unconnected) noexcept;
     void owe(Peer& peer) noexcept;
     void pay() noexcept;
     void begin_look() noexcept;
@@ -128,7 +129,7 @@ class OfiPort final : public Port {
     std::atomic<std::uint32_t> held_count_{0};       ///< of held_; changed under the lock
     std::uint32_t turn_ = 0;                         ///< looks of the owner
     bool is_left_ = false;                           ///< frames left while nobody looked for it
-    std::uint32_t unconnected_ = 0;                  ///< peers that are: owner's
+    std::uint32_t unconnected_ = 0;                  ///< ways to peers that are: owner's
     std::atomic<std::uint32_t> in_flight_{0};        ///< packets; changed under the lock
     std::deque<Letter> letters_;                     ///< that others have taken in
     Letter current_;                                 ///< owner's
