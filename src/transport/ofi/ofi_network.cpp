@@ -454,8 +454,8 @@ bool OfiNetwork::settle(OfiPort& port) noexcept
     };
     for (;;) {
         const bool are_sends =
-            packet_.block == nullptr && std::all_of(events_.data() + next_event_,
-                                                    events_.data() + event_count_, is_of_send);
+            packet_.block == nullptr &&
+            std::all_of(events_.data() + next_event_, events_.data() + event_count_, is_of_send);
         (void)take_events(look);
         if (!are_sends || !failure_.empty()) {
             return false;

@@ -369,6 +369,34 @@ bool OfiPort::poll_called(std::uint32_t& rank) noexcept
     return true;
 }
 
+/// Whether the rank finds something without a look at the system.
+bool OfiPort::has_news() const noexcept
+{
+    return current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
+           !network_.failure_.empty();
+}
+
+/// From now on the rank is called.
+void OfiPort::fall_asleep() noexcept
+{
+    if (!std::exchange(sleeps_, true)) {
+        ++network_.sleeping_;
+    }
+}
+
+bool OfiPort::prepare_absence() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    (void)network_.take_events({nullptr, &called_});
+    if (has_news()) {
+        return false;
+    }
+    (void)send_held();
+    network_.looks_ = 0;
+    fall_asleep();
+    return true;
+}
+
 bool OfiPort::prepare_sleep() noexcept
 {
     const std::lock_guard guard(network_.lock_);
@@ -376,8 +404,7 @@ bool OfiPort::prepare_sleep() noexcept
     // for others the descriptor will not tell again.
     const OfiNetwork::Look nobodys_look{nullptr, &called_};
     (void)network_.take_events(nobodys_look);
-    if (current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
-        !network_.failure_.empty()) {
+    if (has_news()) {
         return false;
     }
     (void)send_held();
@@ -389,9 +416,7 @@ bool OfiPort::prepare_sleep() noexcept
             return false;
         }
     }
-    if (!std::exchange(sleeps_, true)) {
-        ++network_.sleeping_;
-    }
+    fall_asleep();
     return true;
 }
 

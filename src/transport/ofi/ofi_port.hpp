@@ -66,6 +66,7 @@ class OfiPort final : public Port {
     bool settle() noexcept override;
     bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     bool prepare_sleep() noexcept override;
+    bool prepare_absence() noexcept override;
 
   private:
     friend class OfiNetwork;
@@ -113,6 +114,8 @@ class OfiPort final : public Port {
     void owe(Peer& peer) noexcept;
     void pay() noexcept;
     void begin_look() noexcept;
+    bool has_news() const noexcept;
+    void fall_asleep() noexcept;
     bool take_letter() noexcept;
 
     enum class Order : std::uint8_t { next, past, broken };
