@@ -20,7 +20,7 @@ constexpr std::int64_t look_ns = 1'000'000'000;
 /// Whether the rank can go away as far as other nodes are concerned; sweeps if it cannot.
 bool hears(Driver& driver)
 {
-    if (driver.listen()) [[likely]] {
+    if (driver.listen_soon()) [[likely]] {
         return true;
     }
     driver.progress();

@@ -177,18 +177,24 @@ bool Driver::leave_held()
 
 bool Driver::listen()
 {
-    if (port_ == nullptr) [[likely]] {
-        return true;
-    }
+    return port_ == nullptr || listen_by(&transport::Port::prepare_sleep, &Watch::listen);
+}
+
+bool Driver::listen_soon()
+{
+    return port_ == nullptr || listen_by(&transport::Port::prepare_absence, &Watch::listen_soon);
+}
+
+bool Driver::listen_by(bool (transport::Port::*prepare)() noexcept, bool (Watch::*call)())
+{
     network_looked_ns_ = 0;
     const bool is_alerted = node_.host_links != nullptr && node_.host_links->is_alerted();
-    if (is_alerted || !port_->prepare_sleep()) {
-        ring_called();
-        return false;
-    }
+    const bool is_prepared = !is_alerted && (port_->*prepare)();
     ring_called();
-    is_heard_ = node_.watch().listen();
-    return true;
+    if (is_prepared) {
+        is_heard_ = (node_.watch().*call)();
+    }
+    return is_prepared;
 }
 
 std::int64_t Driver::look_again_ns() const noexcept

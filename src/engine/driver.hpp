@@ -98,6 +98,9 @@ class Driver {
     /// Before the rank sleeps or goes away: from now on the watch of this process hears of frames
     /// from other nodes. False: there may be some already, sweep again.
     bool listen();
+    /// The same before the rank goes away, perhaps for the time between two calls: the watch hears
+    /// of them from a little later on.
+    bool listen_soon();
     /// How long a sleeping rank may rely on being woken: the moment at which it has to look by
     /// itself, 0 if others see to it. Requires listen().
     std::int64_t look_again_ns() const noexcept;
@@ -300,6 +303,7 @@ class Driver {
                               std::size_t payload_bytes);
     int take_distant_frames();
     void ring_called();
+    bool listen_by(bool (transport::Port::*prepare)() noexcept, bool (Watch::*call)());
     bool takes_eager(std::uint32_t peer) const noexcept;
     bool post_op(Op* op);
     bool post_eager_op(Op* op);

@@ -42,6 +42,19 @@ bool Watch::listen()
     return listens_;
 }
 
+bool Watch::listen_soon()
+{
+    if (descriptor_ < 0 || node_.knobs.progress == config::ProgressChoice::none) {
+        return false;
+    }
+    const std::lock_guard guard(lock_);
+    if (!ensure_started()) {
+        return false;
+    }
+    look_by(platform::monotonic_ns() + absence_ns_);
+    return true;
+}
+
 void Watch::wake_at(std::int64_t moment_ns)
 {
     // Who looks by himself sees the frame. A simulation's time needs somebody who waits for it.
@@ -126,7 +139,7 @@ void Watch::run()
         // Relaxed: a statistic.
         node_.own_entry().agent_wakes.fetch_add(1, std::memory_order_relaxed);
         const bool ends_a_hold = ends_hold(platform::monotonic_ns());
-        const bool is_due = begin_turn(is_called);
+        const Turn turn = begin_turn(is_called);
         if (ends_a_hold) {
             send_held(worker);
         }
@@ -135,9 +148,9 @@ void Watch::run()
             ring_all(worker);
         }
         if (descriptor_ >= 0) {
-            deliver(worker, is_called);
+            deliver(worker, is_called, turn.is_look);
         }
-        if (is_due) {
+        if (turn.is_due) {
             worker.work_for_all();
         }
         while (worker.has_asked() && worker.help()) {
@@ -146,23 +159,17 @@ void Watch::run()
     }
 }
 
-/// Whether the moment has come at which ranks are to be looked after. Before the sweep: what that
-/// finds withheld sets the timer again.
-bool Watch::begin_turn(bool is_called)
+/// What the moment has come for. Before the sweep: what that finds withheld sets the timer again.
+Watch::Turn Watch::begin_turn(bool is_called)
 {
     const std::lock_guard guard(lock_);
     listens_ = listens_ && !is_called;  // it is told of once
     const std::int64_t now_ns = platform::monotonic_ns();
-    if (now_ns >= listen_ns_) {
-        listen_ns_ = never_ns;
-    }
-    if (descriptor_ >= 0 && now_ns < next_ns_) {
-        set_timer();
-        return false;
-    }
-    next_ns_ = never_ns;
+    Turn turn{.is_due = descriptor_ < 0 || now_ns >= next_ns_, .is_look = now_ns >= listen_ns_};
+    listen_ns_ = turn.is_look ? never_ns : listen_ns_;
+    next_ns_ = turn.is_due ? never_ns : next_ns_;
     set_timer();
-    return true;
+    return turn;
 }
 
 /// Bells are rung wherever the ranks are: on their way out they may have looked already.
@@ -177,9 +184,10 @@ void Watch::ring_all(Worker& worker)
 }
 
 /// Takes in what has come, rings those that it is for, and listens again for others that sleep.
-void Watch::deliver(Worker& worker, bool is_called)
+void Watch::deliver(Worker& worker, bool is_called, bool is_look)
 {
     const transport::Network::Delivery found = node_.network->deliver(called_);
+    const bool has_found_asleep = found.is_awaited || !called_.empty();
     if (is_called && called_.empty()) {
         // A provider in layers that makes a connection wants to be polled for a while, and tells of
         // no step of it twice: ranks that wait do so.
@@ -191,6 +199,13 @@ void Watch::deliver(Worker& worker, bool is_called)
     called_.clear();
     {
         const std::lock_guard guard(lock_);
+        // Who is found to have come back already, again and again, is left alone for longer. That
+        // he is away need not mean that he stays so: he may be between two calls.
+        if (has_found_asleep) {
+            absence_ns_ = std::max(absence_ns_ / 4, absence_min_ns);
+        } else if (is_look) {
+            absence_ns_ = std::min(2 * absence_ns_, absence_max_ns);
+        }
         if (found.is_awaited && found.is_attended) {
             // Ranks that look take in what comes for all: to be told of each of their frames would
             // cost more than they do. Whether they still look is seen after about as long as they

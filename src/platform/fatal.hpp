@@ -19,7 +19,8 @@ struct Pauses {
 };
 
 /// Prints `headway: rank <rank>: <sentence>` to standard error and ends the job. For states that no
-/// caller can be told of; everything else is an error code. Pass negative for "no rank yet".
+/// caller can be told of; everything else is an error code. Pass negative for "no rank yet". Of
+/// threads that come here one says so, and ends the process.
 [[noreturn]] void fatal(std::int64_t rank, std::string_view sentence, Pauses pauses = {});
 
 }  // namespace headway::platform

@@ -111,6 +111,10 @@ class Port {
     /// is for its sake that somebody has to look when the network's descriptor can be read. False:
     /// poll again first.
     virtual bool prepare_sleep() noexcept = 0;
+    /// The same for who will most likely poll again soon: the system is asked for nothing, so the
+    /// descriptor need not tell of what has come by now. Unless the rank polls before, somebody has
+    /// to call Network::deliver() a little later.
+    virtual bool prepare_absence() noexcept = 0;
 };
 
 class Network {
@@ -146,8 +150,9 @@ class Network {
     /// Negative: the provider has none, and one has to look now and then.
     virtual int descriptor() const noexcept = 0;
     struct Delivery {
-        bool is_awaited = false;   ///< some port still sleeps
-        bool is_attended = false;  ///< ports have polled again and again since the last delivery
+        bool is_awaited = false;  ///< some port still sleeps
+        /// Ports have polled again and again since the last delivery or prepare_absence().
+        bool is_attended = false;
     };
     /// For who sleeps on the descriptor: takes in what has come, for all ports that sleep, and adds
     /// the ranks that have to be rung to `called`. Then the descriptor tells of what comes next.

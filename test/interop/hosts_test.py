@@ -119,6 +119,11 @@ class Jobs(HostsTest):
             with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
                 self.run_between(ranks, per_host, "burst", folder)
 
+    def test_a_burst_leaves_where_nobody_makes_progress(self) -> None:
+        for ranks, per_host in ((2, 1), (4, 2)):
+            with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
+                self.run_between(ranks, per_host, "burst", folder, "connected", progress="none")
+
     def test_a_rank_a_host(self) -> None:
         largest = 2_000_000
         before = [self.hosts.bytes_received(place) for place in (1, 2)]

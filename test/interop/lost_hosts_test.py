@@ -16,7 +16,7 @@ import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hosts_test import WATCHDOG_S, WHY_NOT, HostsTest, plain_environment
+from hosts_test import WATCHDOG_S, WHY_NOT, HostsTest, host_words, plain_environment
 
 # States of sockets in /proc/net/tcp.
 IS_CONNECTED = "01"
@@ -38,6 +38,8 @@ class Job:
 class LongJobTest(HostsTest):
     """Jobs of two ranks a host that are under way."""
 
+    ranks = "process"  # or what host_words() takes: threads of one process a host
+
     def await_that(self, holds: Callable[[], object], what: Callable[[], str]) -> None:
         deadline = time.monotonic() + WATCHDOG_S
         while not holds():
@@ -50,7 +52,10 @@ class LongJobTest(HostsTest):
                   **settings: str) -> Iterator[Job]:
         environment = plain_environment() | self.hosts.environment()
         environment |= {f"HEADWAY_{name.upper()}": value for name, value in settings.items()}
-        command = self.hosts.hydra(self.hydra, 4, 2, self.between, *words)
+        command = (self.hosts.hydra(self.hydra, 4, 2, self.between, *words)
+                   if self.ranks == "process" else
+                   self.hosts.hydra(self.hydra, 2, 1, *host_words(self.ranks, 2), self.between,
+                                    *words))
         with tempfile.NamedTemporaryFile() as output:
             process = subprocess.Popen(
                 [command[0], *options, *command[1:]], env=environment, stdin=subprocess.DEVNULL,
@@ -75,15 +80,19 @@ class LongJobTest(HostsTest):
         found = []
         for pid in self.hosts.processes(place):
             with contextlib.suppress(OSError):
-                if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "between":
+                program = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+                if program in ("between", "headway-host"):
                     found.append(pid)
         return found
 
-    def silence(self, rank: int, lost: int) -> str:
-        """What a rank says of a host that was lost."""
+    def silences(self, place: int, lost: int) -> list[str]:
+        """What ranks on a host say of one that was lost: each process says it once."""
         first = 2 * (lost - 1)
-        return (rf"(?m)^headway: rank {rank}: host '{self.hosts.space(lost)}' "
-                rf"\(ranks {first} to {first + 1}\) has been silent for \d+ s ")
+        ranks = [f"{2 * (place - 1)}", f"{2 * (place - 1) + 1}"]
+        said_by = ranks if self.ranks == "process" else [f"[{''.join(ranks)}]"]
+        return [rf"(?m)^headway: rank {rank}: host '{self.hosts.space(lost)}' "
+                rf"\(ranks {first} to {first + 1}\) has been silent for \d+ s "
+                for rank in said_by]
 
     def listeners(self, place: int) -> list[tuple[str, int]]:
         """Addresses and ports at which ranks on a host listen."""
@@ -113,17 +122,17 @@ class LostHosts(LongJobTest):
                 self.assertNotEqual(job.process.wait(WATCHDOG_S), 0)
             finally:
                 self.hosts.part(False)
-            for rank, lost in ((0, 2), (1, 2), (2, 1), (3, 1)):
-                self.assertRegex(job.said(), self.silence(rank, lost))
+            for place, lost in ((1, 2), (2, 1)):
+                for sentence in self.silences(place, lost):
+                    self.assertEqual(len(re.findall(sentence, job.said())), 1, job.said())
 
     def test_a_cable_that_is_pulled(self) -> None:
         with self.under_way("forever", network_timeout_s="3") as job:
             self.hosts.set_link(2, "down")
             try:
                 # The launcher goes on waiting for its daemon on the lost host.
-                for rank in (0, 1):
-                    self.await_that(lambda rank=rank: re.search(self.silence(rank, 2), job.said()),
-                                    job.said)
+                for sentence in self.silences(1, 2):
+                    self.await_that(lambda said=sentence: re.search(said, job.said()), job.said)
                 for place in (1, 2):
                     self.await_that(lambda place=place: not self.ranks_on(place),
                                     lambda: f"ranks are left on a host\n{job.said()}")
@@ -137,8 +146,13 @@ class LostHosts(LongJobTest):
             for pid in self.ranks_on(2):
                 os.kill(pid, signal.SIGKILL)
             self.await_that(lambda: not self.ranks_on(1), job.said)
-            self.assertRegex(job.said(), rf"(?m)^headway: rank [01]: rank [23] on host "
-                                         rf"'{self.hosts.space(2)}' ")
+            lost = "rank [23]" if self.ranks == "process" else "the process of ranks 2 to 3"
+            told = re.findall(rf"(?m)^headway: rank [01]: {lost} on host '{self.hosts.space(2)}' ",
+                              job.said())
+            # Each process says it once.
+            self.assertTrue(told, job.said())
+            if self.ranks != "process":
+                self.assertEqual(len(told), 1, job.said())
 
     def test_a_cut_that_is_short_does_no_harm(self) -> None:
         end = f"{self.folder}/end-after-the-cut"
@@ -156,6 +170,14 @@ class LostHosts(LongJobTest):
         return any(int(line.split()[6], 16) > 0 for place in (1, 2)
                    for line in self.hosts.read(place, "/proc/net/tcp").splitlines()[1:]
                    if line.split()[3] == IS_CONNECTED)
+
+
+class LostHostsOfThreads(LostHosts):
+    ranks = "thread"
+
+
+class LostHostsOfUserLevelRanks(LostHosts):
+    ranks = "ult"
 
 
 class Strangers(LongJobTest):

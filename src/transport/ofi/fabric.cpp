@@ -55,22 +55,33 @@ base::Result<Fabric> Fabric::open(Info info)
         return code;
     });
     calls.make("fi_cq_open", [&] { return made.open_completions(); });
-    calls.make("fi_endpoint", [&] {
-        fid_ep* endpoint = nullptr;
-        const int code = fi_endpoint(made.domain.get(), &used, &endpoint, nullptr);
-        made.endpoint.reset(endpoint);
-        return code;
-    });
-    calls.make("fi_ep_bind",
-               [&] { return fi_ep_bind(made.endpoint.get(), &made.addresses->fid, 0); });
-    calls.make("fi_ep_bind", [&] {
-        return fi_ep_bind(made.endpoint.get(), &made.completions->fid, FI_TRANSMIT | FI_RECV);
-    });
-    calls.make("fi_enable", [&] { return fi_enable(made.endpoint.get()); });
+    const auto open_endpoint = [&](Owned<fid_ep>& opened) {
+        calls.make("fi_endpoint", [&] {
+            fid_ep* endpoint = nullptr;
+            const int code = fi_endpoint(made.domain.get(), &used, &endpoint, nullptr);
+            opened.reset(endpoint);
+            return code;
+        });
+        calls.make("fi_ep_bind", [&] { return fi_ep_bind(opened.get(), &made.addresses->fid, 0); });
+        calls.make("fi_ep_bind", [&] {
+            return fi_ep_bind(opened.get(), &made.completions->fid, FI_TRANSMIT | FI_RECV);
+        });
+        calls.make("fi_enable", [&] { return fi_enable(opened.get()); });
+    };
+    open_endpoint(made.endpoint);
+    if (made.has_streams() && (used.caps & FI_RMA) != 0) {
+        open_endpoint(made.reader);
+    }
     if (calls.have_failed()) {
         return calls.failure();
     }
     return made;
+}
+
+bool Fabric::has_streams() const noexcept
+{
+    const std::string_view name = info->fabric_attr->prov_name;
+    return name == "net" || name == "tcp";
 }
 
 int Fabric::open_completions()

@@ -57,7 +57,11 @@ struct Fabric {
     Owned<fid_av> addresses;
     Owned<fid_wait> waits;  ///< of the completion queue, where it has to be a set; else null
     Owned<fid_cq> completions;
-    Owned<fid_ep> endpoint;  ///< last, as it is closed first
+    // Last, as they are closed first.
+    Owned<fid_ep> endpoint;
+    /// Reads go by it, so over connections of their own: where a connection is one stream, what is
+    /// asked for would wait behind all bytes that others have asked for. Null: there are none.
+    Owned<fid_ep> reader;
 
     /// Opens all of it; the endpoint is ready for use.
     static base::Result<Fabric> open(Info info);
@@ -65,6 +69,9 @@ struct Fabric {
     {
         return (info->domain_attr->mr_mode & mr_mode) != 0;
     }
+    fid_ep* reads_by() const noexcept { return reader ? reader.get() : endpoint.get(); }
+    /// Whether all that goes from one endpoint to another one is one stream of bytes.
+    bool has_streams() const noexcept;
     /// The endpoint's own address. Failure: it has none.
     base::Result<std::string> name() const;
     /// Readable when there may be completions, after clear_descriptor(); negative: there is none.

@@ -111,7 +111,7 @@ class OfiNetwork final : public Network {
     std::uint64_t keys_used_ = 0;
     std::uint32_t sleeping_ = 0;  ///< ports that want to be called
     std::uint32_t wanting_ = 0;   ///< ports that want room
-    std::uint32_t looks_ = 0;     ///< of ports, since the last delivery
+    std::uint32_t looks_ = 0;     ///< of ports, since the last delivery or prepare_absence()
     std::string failure_;
     const std::string no_failure_;
     std::atomic<bool> has_failed_{false};  ///< failure_ changes no more

@@ -49,13 +49,10 @@ OfiPort::Peer& OfiPort::destined_peer_of(std::uint32_t rank)
 }
 
 /// The rank is called when there may be room.
-base::Status OfiPort::refuse(Peer& peer, base::Status why) noexcept
+base::Status OfiPort::refuse(base::Status why) noexcept
 {
     if (!std::exchange(wants_room_, true)) {
         ++network_.wanting_;
-    }
-    if (why == base::Status::retry_not_connected) {
-        note(peer, true);
     }
     return why;
 }
@@ -67,7 +64,7 @@ base::Status OfiPort::post(std::uint32_t rank, FrameKind kind, const FrameHeader
     Peer& peer = destined_peer_of(rank);
     const std::uint64_t open_bytes = peer.sent - peer.acknowledged;
     if (open_bytes + sizeof(WireHeader) + payload_bytes > network_.window_bytes_) {
-        return refuse(peer, base::Status::retry_lane_full);
+        return refuse(base::Status::retry_lane_full);
     }
     return transmit(peer, kind, header, payload, payload_bytes);
 }
@@ -107,10 +104,11 @@ base::Status OfiPort::send_off(Peer& peer, SendSlot& slot) noexcept
     if (code == 0) {
         // Relaxed: see has_unsent().
         in_flight_.fetch_add(1, std::memory_order_relaxed);
-        note(peer, false);
+        note(peer.is_unconnected, false);
         return base::Status::done;
     }
     if (code == -FI_EAGAIN) {
+        note(peer.is_unconnected, true);
         return base::Status::retry_not_connected;
     }
     network_.fail(peer.destination->name + " cannot be reached over " + network_.description_ +
@@ -130,7 +128,7 @@ base::Status OfiPort::send_held_of(Peer& peer) noexcept
         held_count_.store(static_cast<std::uint32_t>(held_.size()), std::memory_order_relaxed);
         return status;
     }
-    return status == base::Status::failed ? status : refuse(peer, status);
+    return status == base::Status::failed ? status : refuse(status);
 }
 
 /// False: the provider has no room for some.
@@ -158,7 +156,7 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     }
     SendSlot* const slot = peer.held != nullptr ? peer.held : network_.slots_.acquire();
     if (slot == nullptr) {
-        return refuse(peer, base::Status::retry_lane_full);
+        return refuse(base::Status::retry_lane_full);
     }
     if (peer.held == nullptr) {
         slot->rank = peer.rank;
@@ -192,7 +190,7 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
         }
     } else if (const base::Status status = send_off(peer, *slot); status != base::Status::done) {
         network_.slots_.release(slot);
-        return status == base::Status::failed ? status : refuse(peer, status);
+        return status == base::Status::failed ? status : refuse(status);
     }
     ++peer.frames_sent;
     peer.told = peer.taken;
@@ -202,12 +200,13 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     return base::Status::done;
 }
 
-/// What the provider said of the newest frame or read for a peer. It has one word for a connection
-/// that is being made and a queue that is full; of the latter the descriptor would tell.
-void OfiPort::note(Peer& peer, bool is_unconnected) noexcept
+/// What the provider said of the newest frame for a peer, or of the newest read. It has one word
+/// for a connection that is being made and a queue that is full; of the latter the descriptor would
+/// tell.
+void OfiPort::note(bool& was_unconnected, bool is_unconnected) noexcept
 {
-    if (peer.is_unconnected != is_unconnected) [[unlikely]] {
-        peer.is_unconnected = is_unconnected;
+    if (was_unconnected != is_unconnected) [[unlikely]] {
+        was_unconnected = is_unconnected;
         unconnected_ += is_unconnected ? 1 : UINT32_MAX;
     }
 }
@@ -370,6 +369,34 @@ bool OfiPort::poll_called(std::uint32_t& rank) noexcept
     return true;
 }
 
+/// Whether the rank finds something without a look at the system.
+bool OfiPort::has_news() const noexcept
+{
+    return current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
+           !network_.failure_.empty();
+}
+
+/// From now on the rank is called.
+void OfiPort::fall_asleep() noexcept
+{
+    if (!std::exchange(sleeps_, true)) {
+        ++network_.sleeping_;
+    }
+}
+
+bool OfiPort::prepare_absence() noexcept
+{
+    const std::lock_guard guard(network_.lock_);
+    (void)network_.take_events({nullptr, &called_});
+    if (has_news()) {
+        return false;
+    }
+    (void)send_held();
+    network_.looks_ = 0;
+    fall_asleep();
+    return true;
+}
+
 bool OfiPort::prepare_sleep() noexcept
 {
     const std::lock_guard guard(network_.lock_);
@@ -377,8 +404,7 @@ bool OfiPort::prepare_sleep() noexcept
     // for others the descriptor will not tell again.
     const OfiNetwork::Look nobodys_look{nullptr, &called_};
     (void)network_.take_events(nobodys_look);
-    if (current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
-        !network_.failure_.empty()) {
+    if (has_news()) {
         return false;
     }
     (void)send_held();
@@ -390,9 +416,7 @@ bool OfiPort::prepare_sleep() noexcept
             return false;
         }
     }
-    if (!std::exchange(sleeps_, true)) {
-        ++network_.sleeping_;
-    }
+    fall_asleep();
     return true;
 }
 

@@ -66,6 +66,7 @@ class OfiPort final : public Port {
     bool settle() noexcept override;
     bool has_unconnected() const noexcept override { return unconnected_ != 0; }
     bool prepare_sleep() noexcept override;
+    bool prepare_absence() noexcept override;
 
   private:
     friend class OfiNetwork;
@@ -75,8 +76,9 @@ class OfiPort final : public Port {
         std::uint32_t rank = 0;
         const Destination* destination = nullptr;  ///< null: not introduced yet
         bool takes_eager = true;
-        bool is_owed = false;  ///< in owing_
-        bool is_unconnected = false;
+        bool is_owed = false;                ///< in owing_
+        bool is_unconnected = false;         ///< for frames
+        bool are_reads_unconnected = false;  ///< they have a connection of their own
         // Bytes of frames since the start, headers included.
         std::uint64_t sent = 0;
         std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
@@ -107,11 +109,13 @@ class OfiPort final : public Port {
     base::Status send_off(Peer& peer, SendSlot& slot) noexcept;
     base::Status send_held_of(Peer& peer) noexcept;
     bool send_held() noexcept;
-    base::Status refuse(Peer& peer, base::Status why) noexcept;
-    void note(Peer& peer, bool is_unconnected) noexcept;
+    base::Status refuse(base::Status why) noexcept;
+    void note(bool& was_unconnected, bool is_unconnected) noexcept;
     void owe(Peer& peer) noexcept;
     void pay() noexcept;
     void begin_look() noexcept;
+    bool has_news() const noexcept;
+    void fall_asleep() noexcept;
     bool take_letter() noexcept;
 
     enum class Order : std::uint8_t { next, past, broken };
@@ -128,7 +132,7 @@ class OfiPort final : public Port {
     std::atomic<std::uint32_t> held_count_{0};       ///< of held_; changed under the lock
     std::uint32_t turn_ = 0;                         ///< looks of the owner
     bool is_left_ = false;                           ///< frames left while nobody looked for it
-    std::uint32_t unconnected_ = 0;                  ///< peers that are: owner's
+    std::uint32_t unconnected_ = 0;                  ///< ways to peers that are: owner's
     std::atomic<std::uint32_t> in_flight_{0};        ///< packets; changed under the lock
     std::deque<Letter> letters_;                     ///< that others have taken in
     Letter current_;                                 ///< owner's

@@ -104,7 +104,7 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
     Peer& peer = destined_peer_of(rank);
     if (reads_free_.empty()) {
         if (reads_.size() == reads_max) {
-            return refuse(peer, base::Status::retry_lane_full);
+            return refuse(base::Status::retry_lane_full);
         }
         reads_.push_back(std::make_unique<ReadSlot>());
         reads_.back()->kind = Target::Kind::read;
@@ -117,10 +117,11 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
     void* const descriptor =
         target != nullptr ? static_cast<Region*>(target)->descriptor() : nullptr;
     const long code =
-        fi_read(network_.fabric_.endpoint.get(), address, bytes, descriptor,
-                peer.destination->address, exposure.address + offset, exposure.key, &slot->context);
+        fi_read(network_.fabric_.reads_by(), address, bytes, descriptor, peer.destination->address,
+                exposure.address + offset, exposure.key, &slot->context);
     if (code == -FI_EAGAIN) {
-        return refuse(peer, base::Status::retry_not_connected);
+        note(peer.are_reads_unconnected, true);
+        return refuse(base::Status::retry_not_connected);
     }
     if (code != 0) {
         network_.fail("memory of " + peer.destination->name + " cannot be read over " +
@@ -128,7 +129,7 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
                       "); is it alive, and its network up?");
         return base::Status::failed;
     }
-    note(peer, false);
+    note(peer.are_reads_unconnected, false);
     slot->bytes = bytes;
     bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
     reads_free_.pop_back();

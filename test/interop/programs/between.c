@@ -5,6 +5,7 @@
 //   between abort       the last rank ends the job after a ring
 //   between forever     a ring that only a fault ends
 //   between until FILE  rings and exchanges until there is such a file
+//   between burst FOLDER [connected]  short messages that leave while their sender computes
 #include <dlfcn.h>
 #include <headway/interface.h>
 #include <mpi.h>
@@ -160,10 +161,17 @@ static void overlap(size_t bytes, bool is_offered)
 
 // Ranks of one half of the job send a burst of short messages each and compute, without a call of
 // MPI, until their receivers have told of it by files: what a library gathers must leave by itself.
-static void burst(const char* folder)
+// Where they are connected, each has exchanged a message with its peer before.
+static void burst(const char* folder, int are_connected)
 {
     enum { messages = 12 };
     const int peer = (rank + size / 2) % size;
+    if (are_connected) {
+        int found = -1;
+        MPI_Sendrecv(&rank, 1, MPI_INT, peer, 8, &found, 1, MPI_INT, peer, 8, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        require(found == peer, "a first message is wrong");
+    }
     char file[512];
     snprintf(file, sizeof file, "%s/burst-%d", folder, rank < size / 2 ? peer : rank);
     if (rank < size / 2) {
@@ -198,7 +206,7 @@ int main(int argc, char** argv)
     if (argc > 2 && strcmp(argv[1], "until") == 0)
         go_on_until(argv[2]);
     if (argc > 2 && strcmp(argv[1], "burst") == 0)
-        burst(argv[2]);
+        burst(argv[2], argc > 3 && strcmp(argv[3], "connected") == 0);
     if (argc > 1 && strcmp(argv[1], "abort") == 0) {
         ring();
         require(rank != size - 1, "was told to abort");
@@ -213,8 +221,11 @@ int main(int argc, char** argv)
         exchange(lengths[i], 2 * i);
         exchange(lengths[i], 2 * i + 1);
     }
-    overlap(1 << 20, false);
-    overlap(300000, true);
+    const char* const progress = getenv("HEADWAY_PROGRESS");
+    if (progress == NULL || strcmp(progress, "none") != 0) {
+        overlap(1 << 20, false);
+        overlap(300000, true);
+    }
     char host[MPI_MAX_PROCESSOR_NAME];
     int length = 0;
     MPI_Get_processor_name(host, &length);

@@ -61,6 +61,7 @@ class MutePort final : public transport::Port {
     std::uint64_t bytes_under_way() const noexcept override { return 0; }
     bool has_unconnected() const noexcept override { return is_unconnected_; }
     bool prepare_sleep() noexcept override { return true; }
+    bool prepare_absence() noexcept override { return true; }
 
   private:
     std::atomic<bool> is_connected_{true};
