@@ -37,7 +37,7 @@ class Network(unittest.TestCase):
 
     def test_a_name_stands_for_all_that_begin_with_it(self) -> None:
         benches = description.available(Path(bench.ROOT) / "bench")
-        self.assertEqual(len(bench._named(["network"], benches)), 5)
+        self.assertEqual(len(bench._named(["network"], benches)), 7)
         self.assertEqual(bench._named(["rate", "rate", "none"], benches), ["rate", "none"])
 
 
