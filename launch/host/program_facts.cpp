@@ -127,6 +127,12 @@ bool is_sanitizer(std::string_view library)
                        [library](std::string_view name) { return library.starts_with(name); });
 }
 
+/// Open MPI's, MPICH's and those with MPICH's ABI. That of the standard has another name.
+bool is_other_mpi(std::string_view library)
+{
+    return library.starts_with("libmpi.so") || library.starts_with("libmpich.so");
+}
+
 std::string number(std::uint64_t value)
 {
     return std::to_string(value);
@@ -226,6 +232,9 @@ ProgramFacts facts_of(const ElfImage& image)
         if (is_sanitizer(each)) {
             facts.sanitizer = each;
         }
+        if (is_other_mpi(each)) {
+            facts.other_mpi = each;
+        }
     }
     read_thread_locals(image, facts);
     read_relocations(image, facts);
@@ -252,6 +261,11 @@ base::Outcome judge(const ProgramFacts& facts)
     if (!facts.interpreter.ends_with(glibc_interpreter)) {
         return base::Failure{"wants the loader " + facts.interpreter +
                              ", and the host has that of glibc" + std::string(process_cure)};
+    }
+    if (!facts.other_mpi.empty()) {
+        return base::Failure{"is built for another MPI library (" + facts.other_mpi +
+                             ") and not for the standard ABI, which has other handles; build it "
+                             "with Headway's mpicc, or start it with the mpiexec of that library"};
     }
     if (!facts.sanitizer.empty()) {
         return base::Failure{"is built with a sanitizer (" + facts.sanitizer +

@@ -42,6 +42,7 @@ struct ProgramFacts {
     std::string exported_thread_local;  ///< the first; empty: none
     bool is_python = false;
     std::string sanitizer;  ///< its library; empty: none
+    std::string other_mpi;  ///< likewise: one whose ABI is not the standard's
 };
 
 ProgramFacts facts_of(const ElfImage& image);

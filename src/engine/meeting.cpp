@@ -26,42 +26,39 @@ class Call {
           meeting_(meeting),
           scope_(scope),
           arguments_(arguments),
-          group_(meeting.group_of(scope.rank)),
+          group_(meeting.groups[meeting.group_of(scope.rank)]),
+          round_(group_.members.current()),
           bytes_(part_bytes(stored, arguments))
     {
         if (bytes_ != 0) {
             const bool is_in_place = stored.meeting.part.space == Space::receive;
-            std::memcpy(place(scope.rank).part, is_in_place ? arguments.receive : arguments.send,
-                        bytes_);
+            std::memcpy(part(scope.rank), is_in_place ? arguments.receive : arguments.send, bytes_);
         }
     }
 
     void run()
     {
-        Meeting::Group& group = meeting_.groups[group_];
-        const std::uint32_t round = group.members.current();
-        const std::uint32_t first = meeting_.first_of(group_);
-        const std::uint32_t end = meeting_.first_of(group_ + 1);
+        const std::uint32_t number = meeting_.group_of(scope_.rank);
+        const std::uint32_t first = meeting_.first_of(number);
+        const std::uint32_t end = meeting_.first_of(number + 1);
         platform::scheduling_point();
-        if (group.members.arrive(end - first)) {
-            group.lead = scope_.rank;
+        if (group_.members.arrive(end - first)) {
             lead();
-            group.members.end_round(round);
-            wake([first, end](const auto& wake_one) {
-                for (std::uint32_t member = first; member < end; ++member) {
-                    wake_one(member);
-                }
-            });
+            group_.members.end_round(round_);
+            wake_group(first, end);
         } else {
-            wait_for_end(group.members, round);
+            platform::scheduling_point();
+            wait_until(
+                driver_, [this] { return group_.members.is_over(round_); }, {}, 0,
+                WaitReason::meeting);
         }
         if (bytes_ != 0) {
-            std::memcpy(arguments_.receive, meeting_.result, bytes_);
+            std::memcpy(arguments_.receive, group_.result, bytes_);
         }
     }
 
   private:
-    Meeting::Place& place(std::uint32_t member) { return meeting_.places()[member]; }
+    std::byte* part(std::uint32_t member) { return meeting_.part(round_, member, bytes_); }
 
     /// As a graph does it in which rank 0 takes the parts in one after the other.
     void combine()
@@ -70,67 +67,89 @@ class Call {
             return;
         }
         const std::uint64_t count = bytes_ / arguments_.element_bytes;
+        // Parts are only read: who puts down the next one there still has the line.
+        alignas(platform::cache_line_bytes) std::byte sums[2][meeting_bytes_max];
+        std::memcpy(sums[0], part(0), bytes_);
         for (std::uint32_t member = 1; member < meeting_.size; ++member) {
-            (void)run_reduction(driver_, arguments_.reduction, place(member - 1).part,
-                                place(member).part, count);
+            std::byte* const sum = sums[member % 2];
+            std::memcpy(sum, part(member), bytes_);
+            (void)run_reduction(driver_, arguments_.reduction, sums[(member - 1) % 2], sum, count);
         }
-        std::memcpy(meeting_.result, place(meeting_.size - 1).part, bytes_);
+        std::memcpy(group_.result, sums[(meeting_.size - 1) % 2], bytes_);
     }
 
     /// The caller's group has come.
     void lead()
     {
-        const std::uint32_t round = meeting_.leads.current();
-        platform::scheduling_point();
-        if (!meeting_.leads.arrive(meeting_.group_count)) {
-            wait_for_end(meeting_.leads, round);
-            return;
+        if (meeting_.group_count > 1) {
+            platform::scheduling_point();
+            group_.flag.show(round_, scope_.rank);
+            // (3) and (9) sequentially consistent, pairs with (4) of round_flag.hpp and (10) of
+            // ownership_word.hpp, where that is the same fence.
+            platform::RealAtomics::fence_full();
+            if (have_all_come()) {
+                wake_leads();
+            } else {
+                wait_for_leads();
+            }
         }
         combine();
-        // Read before they are let go: the next round has leads of its own.
-        std::uint32_t leads[Meeting::groups_max];
-        const std::uint32_t count = meeting_.group_count;
-        for (std::uint32_t group = 0; group < count; ++group) {
-            leads[group] = meeting_.groups[group].lead;
-        }
-        meeting_.leads.end_round(round);
-        wake([&leads, count](const auto& wake_one) {
-            for (std::uint32_t group = 0; group < count; ++group) {
-                wake_one(leads[group]);
-            }
-        });
     }
 
-    void wait_for_end(const sync::RoundCounter& counter, std::uint32_t round)
+    bool have_all_come() const
+    {
+        for (std::uint32_t group = 0; group < meeting_.group_count; ++group) {
+            if (!meeting_.groups[group].flag.has_come(round_)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void wait_for_leads()
     {
         platform::scheduling_point();
-        wait_until(
-            driver_, [&counter, round] { return counter.is_over(round); }, {}, 0,
-            WaitReason::meeting);
+        const auto holds = [this] { return have_all_come(); };
+        if (look_until(driver_, holds)) {
+            return;
+        }
+        group_.flag.show_lying_down(round_, scope_.rank);
+        platform::scheduling_point();
+        wait_until(driver_, holds, {}, 0, WaitReason::meeting);
     }
 
-    /// Those who sleep, of all but the caller that `for_each` names.
-    template <typename ForEach>
-    void wake(const ForEach& for_each)
+    void wake_leads()
+    {
+        for (std::uint32_t group = 0; group < meeting_.group_count; ++group) {
+            meeting_.groups[group].flag.wake_sleeper([this](std::uint32_t who) { wake(who); });
+        }
+    }
+
+    /// The others of the caller's group, which it has let go.
+    void wake_group(std::uint32_t first, std::uint32_t end)
     {
         platform::scheduling_point();
         // (1) sequentially consistent, pairs with (10) of ownership_word.hpp: fence (9) there for
         // all members at once. Who parks looks at the round afterwards.
         platform::RealAtomics::fence_full();
-        for_each([this](std::uint32_t member) {
-            if (member != scope_.rank) {
-                driver_.node()
-                    .rank_state(scope_.peer(member))
-                    .ownership.notify_parked_after_fence();
-            }
-        });
+        for (std::uint32_t member = first; member < end; ++member) {
+            wake(member);
+        }
+    }
+
+    void wake(std::uint32_t member)
+    {
+        if (member != scope_.rank) {
+            driver_.node().rank_state(scope_.peer(member)).ownership.notify_parked_after_fence();
+        }
     }
 
     Driver& driver_;
     Meeting& meeting_;
     const Scope& scope_;
     const GraphArguments& arguments_;
-    const std::uint32_t group_;
+    Meeting::Group& group_;
+    const std::uint32_t round_;
     const std::uint64_t bytes_;
 };
 
@@ -138,7 +157,7 @@ class Call {
 
 Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t groups)
 {
-    void* const place = allocator.allocate(sizeof(Meeting) + size * sizeof(Meeting::Place));
+    void* const place = allocator.allocate(sizeof(Meeting) + 2 * size * sizeof(Meeting::Place));
     if (place == nullptr) {
         return nullptr;
     }
@@ -148,8 +167,8 @@ Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::s
         std::clamp<std::size_t>(groups, 1, std::min(size, Meeting::groups_max)));
     // Relaxed: the others get to know it by a message.
     meeting->users.store(size, std::memory_order_relaxed);
-    for (std::uint32_t member = 0; member < size; ++member) {
-        new (meeting->places() + member) Meeting::Place;
+    for (std::uint32_t index = 0; index < 2 * size; ++index) {
+        new (meeting->places() + index) Meeting::Place;
     }
     return meeting;
 }

@@ -4,22 +4,28 @@
 // down and counts itself; the last one combines the parts in rank order and lets all go. One for
 // each communicator whose members do so, in the node heap.
 //
-// Members are counted in groups of neighbours: the last of a group leads it. It counts the group,
-// and wakes the others of its group when the last lead of all has woken it. User-level ranks make
-// one group a core, as neighbours run on one core, so that few words travel between cores.
+// Members are counted in groups of neighbours: the last of a group leads it in the round. The leads
+// show each other that their groups have come (sync/round_flag); each combines for its group, and
+// wakes it. User-level ranks make one group a core, as neighbours run on one core: so a core writes
+// one line that others read, its flag, beside the parts of its ranks, which lie close together.
 // Processes run where the system puts them, and a lead has to run once more to let its group go:
 // one group.
+//
+// Parts lie there twice: who is let go may put down its next one while another lead still combines,
+// but not a third before that one has come again.
 //
 // What a graph says that its ranks may meet for (Graph::meet) has the same result either way, to
 // the bit.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "engine/graph_engine.hpp"
 #include "platform/cpu.hpp"
 #include "sync/round_counter.hpp"
+#include "sync/round_flag.hpp"
 
 namespace headway::engine {
 
@@ -28,12 +34,15 @@ inline constexpr std::size_t meeting_bytes_max = 48;
 
 struct Meeting {
     struct alignas(platform::cache_line_bytes) Place {
-        std::byte part[meeting_bytes_max];  ///< written by its member, read by the last one
+        /// A part, or some of neighbours. Written by their members, read by leads.
+        std::byte bytes[platform::cache_line_bytes];
     };
     struct Group {
         sync::RoundCounter members;
-        /// Who came last. Written by it before it counts the group, read by the last lead.
-        std::uint32_t lead = 0;
+        alignas(platform::cache_line_bytes) sync::RoundFlag flag;
+        /// Written by the lead, when all of the group have taken what it held before; read by the
+        /// group.
+        alignas(platform::cache_line_bytes) std::byte result[meeting_bytes_max];
     };
 
     static constexpr std::uint32_t groups_max = 16;
@@ -43,15 +52,24 @@ struct Meeting {
     std::uint32_t group_count = 1;
     /// Members that have not left for good. Counted down by each when its communicator ends.
     std::atomic<std::uint32_t> users{0};
-    sync::RoundCounter leads;
     Group groups[groups_max];
-    /// Written by who comes last, when all have taken what it held before; read by all.
-    alignas(platform::cache_line_bytes) std::byte result[meeting_bytes_max];
 
     Place* places() noexcept { return reinterpret_cast<Place*>(this + 1); }
+    /// Where `member` puts its part of `bytes` in `round`.
+    std::byte* part(std::uint32_t round, std::uint32_t member, std::uint64_t bytes) noexcept
+    {
+        const std::uint32_t first = first_of(group_of(member));
+        Place* const of_round = places() + std::size_t{round % 2} * size;
+        return of_round[first].bytes + (member - first) * stride(bytes);
+    }
     std::uint32_t group_of(std::uint32_t member) const noexcept
     {
         return static_cast<std::uint32_t>(std::uint64_t{member} * group_count / size);
+    }
+    /// Of one part to the next. A group that shares a core shares lines, too.
+    std::uint64_t stride(std::uint64_t bytes) const noexcept
+    {
+        return group_count == 1 ? sizeof(Place) : std::bit_ceil(bytes);
     }
     /// The first member whose group is not before `group`.
     std::uint32_t first_of(std::uint32_t group) const noexcept

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 
 #include "platform/atomic.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::engine {
 
@@ -15,14 +17,15 @@ inline constexpr std::uint32_t ranks_per_node_max = 1024;
 ///
 /// add, remove and next are sequentially consistent: who adds to one set and then looks at another
 /// meets who does the reverse. Who finds itself taken out sees what the taker did before.
-/// Models have fewer ranks.
-template <typename Atomics, std::uint32_t ranks_max = ranks_per_node_max>
+/// A spread set has a cache line for each eight ranks: neighbours change it, who run on one core
+/// mostly. Models have fewer ranks.
+template <typename Atomics, std::uint32_t ranks_max = ranks_per_node_max, bool is_spread = false>
 class BasicRankSet {
   public:
     void add(std::uint32_t rank) noexcept
     {
         // (1) sequentially consistent, pairs with (2), (3) and with itself on other sets.
-        words_[rank / 64].fetch_or(bit(rank), std::memory_order_seq_cst);
+        word_of(rank).fetch_or(bit(rank), std::memory_order_seq_cst);
     }
 
     /// True for the one caller who took it out.
@@ -30,26 +33,26 @@ class BasicRankSet {
     {
         // Saves the exchange. (4) acquire, pairs with (2): who was taken out sees what he was taken
         // out for.
-        if ((words_[rank / 64].load(std::memory_order_acquire) & bit(rank)) == 0) {
+        if ((word_of(rank).load(std::memory_order_acquire) & bit(rank)) == 0) {
             return false;
         }
         // (2) sequentially consistent, pairs with (1).
-        return (words_[rank / 64].fetch_and(~bit(rank), std::memory_order_seq_cst) & bit(rank)) !=
-               0;
+        return (word_of(rank).fetch_and(~bit(rank), std::memory_order_seq_cst) & bit(rank)) != 0;
     }
 
-    /// Whether ranks 0 to `count` - 1 were all in this set or the other when looked at.
-    bool covers_with(const BasicRankSet& other, std::uint32_t count) const noexcept
+    /// Whether ranks 0 to `count` - 1 were all in this set or the other when looked at. A word of
+    /// the other one has as many ranks, or more.
+    template <bool is_other_spread>
+    bool covers_with(const BasicRankSet<Atomics, ranks_max, is_other_spread>& other,
+                     std::uint32_t count) const noexcept
     {
-        for (std::uint32_t word = 0; word * 64 < count; ++word) {
-            const std::uint32_t rest = count - word * 64;
-            const std::uint64_t wanted =
-                rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1;
+        for (std::uint32_t first = 0; first < count; first += ranks_a_word) {
+            const std::uint32_t rest = std::min(count - first, ranks_a_word);
+            const std::uint64_t wanted = ~std::uint64_t{0} >> (64 - rest);
             // (5) sequentially consistent, pairs with (1): of two that add themselves, one sees
             // both.
-            const std::uint64_t own = words_[word].load(std::memory_order_seq_cst);
-            // (6) sequentially consistent, pairs with (1).
-            const std::uint64_t others = other.words_[word].load(std::memory_order_seq_cst);
+            const std::uint64_t own = word_of(first).load(std::memory_order_seq_cst);
+            const std::uint64_t others = other.bits_from(first);
             if (((own | others) & wanted) != wanted) {
                 return false;
             }
@@ -57,37 +60,56 @@ class BasicRankSet {
         return true;
     }
 
+    /// The ranks of one word, those from `rank` on.
+    std::uint64_t bits_from(std::uint32_t rank) const noexcept
+    {
+        // (6) sequentially consistent, pairs with (1).
+        return word_of(rank).load(std::memory_order_seq_cst) >> rank % ranks_a_word;
+    }
+
     bool has(std::uint32_t rank) const noexcept
     {
         // Relaxed: a hint, or the rank's own doing.
-        return (words_[rank / 64].load(std::memory_order_relaxed) & bit(rank)) != 0;
+        return (word_of(rank).load(std::memory_order_relaxed) & bit(rank)) != 0;
     }
 
     /// Some rank at or after `from` that was in the set when looked at, or ranks_max. There are
     /// `count` ranks: words behind theirs are not read.
     std::uint32_t next(std::uint32_t from = 0, std::uint32_t count = ranks_max) const noexcept
     {
-        for (std::uint32_t word = from / 64; word * 64 < count; ++word) {
+        for (std::uint32_t rank = from; rank < count; rank += ranks_a_word - rank % ranks_a_word) {
             // (3) sequentially consistent, pairs with (1).
-            std::uint64_t bits = words_[word].load(std::memory_order_seq_cst);
-            if (word == from / 64) {
-                bits &= ~std::uint64_t{0} << from % 64;
-            }
+            const std::uint64_t bits =
+                word_of(rank).load(std::memory_order_seq_cst) >> rank % ranks_a_word;
             if (bits != 0) {
-                return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+                return rank + static_cast<std::uint32_t>(std::countr_zero(bits));
             }
         }
         return ranks_max;
     }
 
   private:
-    static constexpr std::uint32_t word_count = ranks_max / 64;
+    using Bits = typename Atomics::template Atomic<std::uint64_t>;
+    static constexpr std::uint32_t ranks_a_word = is_spread ? 8 : 64;
 
-    static std::uint64_t bit(std::uint32_t rank) noexcept { return std::uint64_t{1} << rank % 64; }
+    struct alignas(is_spread ? platform::cache_line_bytes : alignof(Bits)) Word {
+        Bits bits{};
+    };
 
-    typename Atomics::template Atomic<std::uint64_t> words_[word_count] = {};
+    static std::uint64_t bit(std::uint32_t rank) noexcept
+    {
+        return std::uint64_t{1} << rank % ranks_a_word;
+    }
+    Bits& word_of(std::uint32_t rank) noexcept { return words_[rank / ranks_a_word].bits; }
+    const Bits& word_of(std::uint32_t rank) const noexcept
+    {
+        return words_[rank / ranks_a_word].bits;
+    }
+
+    Word words_[ranks_max / ranks_a_word] = {};
 };
 
 using RankSet = BasicRankSet<platform::RealAtomics>;
+using SpreadRankSet = BasicRankSet<platform::RealAtomics, ranks_per_node_max, true>;
 
 }  // namespace headway::engine

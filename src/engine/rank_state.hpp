@@ -186,8 +186,9 @@ struct Directory {
     RankSet wanted;
     // Likewise, for agents of the rank's own process only.
     RankSet wanted_at_home;
-    // Ranks asleep in the one wait, whom one may wake to work for others.
-    RankSet idle;
+    // Ranks asleep in the one wait, whom one may wake to work for others. Each changes it twice a
+    // sleep: of all in one line, cores would do little else than hand that to each other.
+    SpreadRankSet idle;
     // Ranks that have ended their communication: nobody waits for them in vain unnoticed.
     RankSet ended;
     static constexpr std::size_t cpu_words = 16;

@@ -23,17 +23,17 @@ constexpr std::int64_t patience_ns = 5'000'000'000;
 
 bool is_asleep(const RankState* rank)
 {
-    return rank != nullptr && rank->ownership.is_owned() && rank->ownership.is_parked() &&
-           !rank->ownership.is_rung();
+    return rank != nullptr && rank->ownership.is_asleep();
 }
 
-/// Whether another rank is awake, or about to be: it will look around itself when it lies down. Of
-/// ranks that were all woken at once, those behind this one most probably have not run yet.
-bool is_another_awake(const Directory& directory, std::uint32_t own)
+/// Whether one of the `count` ranks behind this one is awake, or about to be: it will look around
+/// itself when it lies down. Of ranks that were all woken at once, those behind this one most
+/// probably have not run yet.
+bool is_another_awake(const Directory& directory, std::uint32_t own, std::uint32_t count)
 {
-    for (std::uint32_t step = 1; step < directory.rank_count; ++step) {
+    for (std::uint32_t step = 1; step <= count; ++step) {
         const std::uint32_t rank = (own + step) % directory.rank_count;
-        if (!directory.ended.has(rank) && !is_asleep(directory.ranks[rank])) {
+        if (rank != own && !directory.ended.has(rank) && !is_asleep(directory.ranks[rank])) {
             return true;
         }
     }
@@ -42,13 +42,16 @@ bool is_another_awake(const Directory& directory, std::uint32_t own)
 
 /// Whether the last one to fall asleep looks around. Frames that are withheld ring nobody's bell,
 /// simulations see to themselves, and of a rank with threads others may still compute.
+/// The next rank is asked first: a line that this core has, mostly, where the sets are changed by
+/// all of them.
 bool may_stand_still(Node& node, std::uint32_t own)
 {
     // Relaxed: written before the rank communicates.
     return node.knobs.deadlock_ms != 0 && node.is_plain && node.network == nullptr &&
+           !is_another_awake(node.directory, own, 1) &&
            node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
            node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0 &&
-           !is_another_awake(node.directory, own);
+           !is_another_awake(node.directory, own, node.directory.rank_count);
 }
 
 /// An agent that was never started, or sleeps until it is rung.

@@ -417,7 +417,32 @@ bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
            std::ranges::any_of(ops, [](const Op* op) { return op != nullptr; });
 }
 
+/// How long a rank looks for what another core is about to tell it: some five times what it takes
+/// to sleep and to be woken.
+constexpr std::int64_t look_at_other_core_ns = 20'000;
+/// Looks between two turns of the worker's queue, half a microsecond.
+constexpr unsigned looks_a_turn = 16;
+
 }  // namespace
+
+bool look_slowly(Driver& driver, Condition condition)
+{
+    if (!driver.node().shares_workers) {
+        return condition();
+    }
+    const std::int64_t end_ns = platform::monotonic_ns() + look_at_other_core_ns;
+    do {
+        for (unsigned look = 0; look < looks_a_turn; ++look) {
+            if (condition()) {
+                return true;
+            }
+            platform::cpu_relax();
+        }
+        (void)work_once(driver, CopyShare::any);
+        platform::yield_core();
+    } while (platform::monotonic_ns() < end_ns);
+    return condition();
+}
 
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed,
                  WaitReason reason)

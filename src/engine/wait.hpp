@@ -53,6 +53,20 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
                 ops, needed, reason);
 }
 
+/// Looks whether `condition` holds, for some microseconds at most, where the rank's worker has
+/// nothing else to run, most probably, and who makes it hold runs on another core. Others of the
+/// worker run in between. Whether it holds; if not, the caller goes on to wait for it.
+/// Elsewhere than among user-level ranks it looks once.
+bool look_slowly(Driver& driver, Condition condition);
+
+template <typename Holds>
+bool look_until(Driver& driver, Holds&& holds)
+{
+    using HoldsType = std::remove_reference_t<Holds>;
+    return look_slowly(driver, {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
+                                const_cast<void*>(static_cast<const void*>(&holds))});
+}
+
 /// Blocks until `op` is complete.
 inline void wait_for(Driver& driver, Op* op)
 {

@@ -195,7 +195,7 @@ class BasicOwnershipWord {
             answer_bell();
             return false;
         }
-        Atomics::fence_full();  // (10) sequentially consistent, pairs with (9)
+        Atomics::fence_full();  // (10) sequentially consistent, pairs with (9) and (16)
         return true;
     }
 
@@ -243,6 +243,16 @@ class BasicOwnershipWord {
             }
         }
         return false;
+    }
+
+    /// Whether the owner sleeps for work and no bell has been rung. If not, whoever lies down here
+    /// afterwards, and adds to a set in the order of sequential consistency and looks at it, finds
+    /// there what the caller has added to it before.
+    bool is_asleep() const noexcept
+    {
+        // (16) sequentially consistent, pairs with (10).
+        const std::uint32_t seen = word_.load(std::memory_order_seq_cst);
+        return (seen & (state_mask | parked_bit | bell_bit)) == (owned_state | parked_bit);
     }
 
     // Questions, relaxed: the answer may be old when it arrives.

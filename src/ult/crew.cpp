@@ -55,7 +55,8 @@ bool Crew::enter(Task& task) noexcept
 void Crew::make_ready(Task& task, std::uint32_t number, std::size_t core) noexcept
 {
     task.number = number;
-    task.core = cores_[core].get();
+    task.home = cores_[core].get();
+    task.core = task.home;
     put(task);
 }
 
@@ -128,7 +129,7 @@ void Crew::settle(Worker& worker) noexcept
             break;
         case Departure::asleep:
             if (!task->phase.lie_down()) {
-                put(*task);
+                put_at_home(*task);
             }
             break;
         case Departure::home:
@@ -156,12 +157,22 @@ void Crew::put(Task& task) noexcept
     }
 }
 
+void Crew::put_at_home(Task& task) noexcept
+{
+    // Relaxed: a hint; where its home does not switch yet, it stays where it was taken.
+    if (task.core != task.home &&
+        task.home->switches.load(std::memory_order_relaxed) != task.switches_of_home) {
+        task.core = task.home;
+    }
+    put(task);
+}
+
 void Crew::make_all_ready(Task* chain) noexcept
 {
     while (chain != nullptr) {
         Task* const task = std::exchange(chain, chain->next);
         if (task->phase.wake()) {
-            put(*task);
+            put_at_home(*task);
         }
     }
 }

@@ -148,6 +148,7 @@ class Crew {
     void leave(Task& task, Departure departure, Task* next) noexcept;
     void settle(Worker& worker) noexcept;
     void put(Task& task) noexcept;
+    void put_at_home(Task& task) noexcept;
     void make_all_ready(Task* chain) noexcept;
     void rouse_due() noexcept;
     bool is_rung() const noexcept;

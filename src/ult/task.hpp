@@ -70,8 +70,16 @@ struct Task {
     Birth birth;
     /// Who runs it, or ran it last. Written by the worker that enters it, read by the task.
     std::atomic<Worker*> worker{nullptr};
-    /// Where it ran last: it goes there when it becomes ready. Written by that core's worker.
+    /// Where it runs, or ran last: it goes there when it yields. Written by that core's worker, and
+    /// by who wakes it.
     Core* core = nullptr;
+    /// Where it goes when it is woken, even if others have taken it from there, once that core
+    /// has switched again: so neighbours, who were given one core, do not disperse. Written
+    /// before it is ready for the first time.
+    Core* home = nullptr;
+    /// Switches of `home` when it was taken from there. Written by who took it, read by who wakes
+    /// it.
+    std::uint64_t switches_of_home = 0;
     Task* next = nullptr;  ///< in a queue
     std::uint32_t number = 0;
     Sleep sleep;

@@ -20,6 +20,25 @@ namespace {
 /// talk to each other switch more often, and are better left together.
 constexpr std::int64_t theft_after_ns = 20'000;
 
+/// From one look at other cores to the next, of a worker without work, and before the first. Each
+/// takes from them lines that they write at every switch; and ranks that only wait for each other
+/// are ready again sooner than that.
+constexpr std::int64_t look_around_ns = 5'000;
+
+/// Looks at the queue between two turns of the kernel's, half a microsecond.
+constexpr unsigned looks_a_yield = 16;
+
+void look_before_yield(const Core& core) noexcept
+{
+    for (unsigned look = 0; look < looks_a_yield; ++look) {
+        if (core.queue.size() != 0) {
+            return;
+        }
+        platform::cpu_relax();
+    }
+    yield_to_kernel();
+}
+
 void pin_to(int cpu) noexcept
 {
     cpu_set_t set;
@@ -82,6 +101,9 @@ Task* Crew::find_work(Worker& worker) noexcept
 {
     Core& core = *worker.core;
     std::int64_t spin_until_ns = 0;
+    std::int64_t look_at_ns = 0;
+    bool has_slept = false;
+    bool has_looked = false;
     // Relaxed, both: flags that lead to nothing but a look elsewhere.
     while (!worker.is_evicted.load(std::memory_order_relaxed) &&
            must_stop_.load(std::memory_order_relaxed) == 0) {
@@ -90,15 +112,28 @@ Task* Crew::find_work(Worker& worker) noexcept
             return task;
         }
         const std::int64_t now_ns = platform::monotonic_ns();
-        spin_until_ns = spin_until_ns == 0 ? now_ns + options_.spin_ns : spin_until_ns;
-        if (Task* const task = steal(worker, now_ns); task != nullptr) {
-            return task;
+        if (spin_until_ns == 0) {
+            spin_until_ns = now_ns + options_.spin_ns;
+            look_at_ns = has_slept ? now_ns : now_ns + std::min(look_around_ns, options_.spin_ns);
+            has_looked = options_.spin_ns == 0;
+        }
+        if (now_ns >= look_at_ns) {
+            look_at_ns = now_ns + look_around_ns;
+            if (!has_looked) {
+                has_looked = true;
+                // Time to see that a core still does not switch, however late this look is.
+                spin_until_ns = std::max(spin_until_ns, look_at_ns + theft_after_ns);
+            }
+            if (Task* const task = steal(worker, now_ns); task != nullptr) {
+                return task;
+            }
         }
         if (now_ns < spin_until_ns) {
-            yield_to_kernel();
+            look_before_yield(core);
         } else {
             sleep_without_work(core);
             spin_until_ns = 0;
+            has_slept = true;  // and was woken to look around, perhaps
         }
     }
     return nullptr;
@@ -122,6 +157,9 @@ Task* Crew::steal(Worker& thief, std::int64_t now_ns) noexcept
         }
         if (has_too_many(victim) || now_ns - look.since_ns >= theft_after_ns) {
             if (Task* const task = victim.queue.pop(); task != nullptr) {
+                if (task->home == &victim) {
+                    task->switches_of_home = switches;
+                }
                 count_one(steals_);
                 count_one(thief.core->switches);
                 return task;

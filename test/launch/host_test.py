@@ -203,6 +203,16 @@ class Refused(HostTest):
             with self.subTest(flags=flags):
                 self.assertIn(cure, self.refusal(self.make(self.EMPTY, *flags)))
 
+    def test_programs_of_another_mpi(self) -> None:
+        source = self.folder / "mpi.c"
+        source.write_text("int MPI_Init(int* count, char*** words) { return !count + !words; }\n")
+        self.compile("gcc", source, self.folder / "libmpi.so.40", "-shared", "-fPIC",
+                     "-Wl,-soname,libmpi.so.40")
+        program = self.make(
+            "int MPI_Init(int*, char***);\nint main(void) { return MPI_Init(0, 0); }\n",
+            "-L" + str(self.folder), "-l:libmpi.so.40", "-Wl,-rpath," + str(self.folder))
+        self.assertIn("another MPI library (libmpi.so.40)", self.refusal(program))
+
     def test_functions(self) -> None:
         program = self.make("#include <unistd.h>\nint main(void) { return daemon(0, 0); }\n")
         self.assertIn("calls daemon", self.refusal(program))

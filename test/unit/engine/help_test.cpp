@@ -35,23 +35,51 @@ Op* receive_and_leave(InProcessNode& node, std::uint32_t rank, std::int32_t sour
     return receive;
 }
 
-TEST(RankSets, TwoCoverTheFirstRanksTogether)
+template <typename Set>
+class RankSets : public testing::Test {};
+using Kinds = testing::Types<RankSet, SpreadRankSet>;
+TYPED_TEST_SUITE(RankSets, Kinds);
+
+TYPED_TEST(RankSets, TwoCoverTheFirstRanksTogether)
 {
-    RankSet asleep;
+    TypeParam asleep;
     RankSet ended;
-    for (const std::uint32_t count : {1U, 63U, 64U, 65U, 130U}) {
+    for (const std::uint32_t count : {1U, 7U, 8U, 9U, 63U, 64U, 65U, 130U, ranks_per_node_max}) {
         for (std::uint32_t rank = 0; rank < count; ++rank) {
             EXPECT_FALSE(asleep.covers_with(ended, count)) << "without rank " << rank;
-            (rank % 3 == 0 ? ended : asleep).add(rank);
+            if (rank % 3 == 0) {
+                ended.add(rank);
+            } else {
+                asleep.add(rank);
+            }
         }
         EXPECT_TRUE(asleep.covers_with(ended, count));
-        EXPECT_FALSE(asleep.covers_with(ended, count + 1));
+        if (count < ranks_per_node_max) {
+            EXPECT_FALSE(asleep.covers_with(ended, count + 1));
+        }
         for (std::uint32_t rank = 0; rank < count; ++rank) {
             EXPECT_EQ(ended.has(rank), rank % 3 == 0);
-            (void)asleep.remove(rank);
+            EXPECT_EQ(asleep.remove(rank), rank % 3 != 0);
             (void)ended.remove(rank);
         }
     }
+}
+
+TYPED_TEST(RankSets, TheNextOneIsTheFirstFromThere)
+{
+    TypeParam set;
+    EXPECT_EQ(set.next(), ranks_per_node_max);
+    const std::uint32_t members[] = {0, 7, 8, 63, 64, 200, ranks_per_node_max - 1};
+    for (const std::uint32_t rank : members) {
+        set.add(rank);
+    }
+    std::uint32_t from = 0;
+    for (const std::uint32_t rank : members) {
+        EXPECT_EQ(set.next(from), rank) << "from " << from;
+        from = rank + 1;
+    }
+    EXPECT_EQ(set.next(from), ranks_per_node_max);
+    EXPECT_EQ(set.next(9, 64), 63U);
 }
 
 TEST(Help, TheSenderThatWaitsWorksForAReceiverThatComputes)
@@ -108,7 +136,7 @@ TEST(Help, AnIdleRankTakesOverWhatASenderLeavesBehind)
     Op* receive = receive_and_leave(node, 1, 0, got.data(), got.size());
     (void)node.start_send(0, 1, 1, sent.data(), sent.size());
     // Rank 2 sleeps inside MPI; rank 0 goes on to compute.
-    RankSet& idle = node.node().directory.idle;
+    SpreadRankSet& idle = node.node().directory.idle;
     idle.add(2);
     node.driver(0).worker().hand_over();
     EXPECT_FALSE(idle.remove(2)) << "rank 2 was not chosen";

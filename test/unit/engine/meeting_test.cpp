@@ -38,13 +38,13 @@ class MeetingTest : public testing::TestWithParam<std::uint32_t> {
         }
     }
 
-    void prepare(Algorithm algorithm, bool in_place = false)
+    void prepare(Algorithm algorithm, bool in_place = false, std::size_t groups = 2)
     {
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
+        for (std::uint32_t rank = 0; templates_.size() < node_.size(); ++rank) {
             templates_.push_back(store_graph(node_.driver(rank).allocator(),
                                              build(algorithm, {rank, node_.size(), in_place}, 0)));
         }
-        meeting_ = create_meeting(node_.driver(0).allocator(), node_.size(), 2);
+        meeting_ = create_meeting(node_.driver(0).allocator(), node_.size(), groups);
         ASSERT_NE(meeting_, nullptr);
     }
 
@@ -53,6 +53,20 @@ class MeetingTest : public testing::TestWithParam<std::uint32_t> {
         ASSERT_TRUE(can_meet(node_.node(), *templates_[rank], arguments));
         engine::meet(node_.driver(rank), *meeting_, *templates_[rank], node_.world(rank),
                      arguments);
+    }
+
+    void meet_often()
+    {
+        constexpr int rounds = 500;
+        const double ranks = node_.size();
+        run_threads([&](std::uint32_t rank) {
+            for (int round = 0; round < rounds; ++round) {
+                double value = rank + 10.0 * round;
+                meet(rank, one_double(nullptr, &value));
+                ASSERT_EQ(value, ranks * (ranks - 1) / 2 + ranks * 10 * round) << "round " << round;
+            }
+        });
+        leave();
     }
 
     void leave()
@@ -124,17 +138,24 @@ TEST_P(MeetingTest, CombinesAsMessagesDo)
 
 TEST_P(MeetingTest, MeetsAgainAndAgain)
 {
-    constexpr int rounds = 500;
     prepare(Algorithm::allreduce_linear, true);
-    const double ranks = node_.size();
-    run_threads([&](std::uint32_t rank) {
-        for (int round = 0; round < rounds; ++round) {
-            double value = rank + 10.0 * round;
-            meet(rank, one_double(nullptr, &value));
-            ASSERT_EQ(value, ranks * (ranks - 1) / 2 + ranks * 10 * round) << "round " << round;
-        }
-    });
-    leave();
+    meet_often();
+}
+
+TEST_P(MeetingTest, MeetsInAnyNumberOfGroups)
+{
+    for (const std::size_t groups : {1U, 3U, 8U}) {
+        prepare(Algorithm::allreduce_linear, true, groups);
+        meet_often();
+    }
+}
+
+/// As user-level ranks do, who look for the other leads before they sleep.
+TEST_P(MeetingTest, MeetsWhereLeadsLookFirst)
+{
+    node_.node().shares_workers = true;
+    prepare(Algorithm::allreduce_linear, true);
+    meet_often();
 }
 
 TEST_P(MeetingTest, NobodyLeavesBeforeAllHaveCome)

@@ -318,6 +318,38 @@ TEST(Crew, StealsFromAWorkerThatDoesNotSwitch)
     EXPECT_TRUE(has_run);
 }
 
+TEST(Crew, ReturnsToItsFirstCoreOnceThatSwitches)
+{
+    CrewOptions options = with_workers(2);
+    options.patience_ns = 10'000'000'000;  // no spare worker: only a thief can help
+    std::atomic<bool> was_abroad{false};
+    std::atomic<bool> is_over{false};
+    run_tasks(options, 3, [&](Crew& crew, std::size_t i) {
+        const auto is_at_home = [] { return own_task()->core == own_task()->home; };
+        const auto rest = [&crew] { crew.sleep_until(platform::monotonic_ns() + 1'000); };
+        if (i == 0) {
+            while (!is_at_home()) {
+                rest();
+            }
+            while (!was_abroad) {
+            }
+            while (!is_over) {
+                rest();
+            }
+        } else if (i == 2) {
+            while (is_at_home()) {
+                rest();
+            }
+            was_abroad = true;
+            while (!is_at_home()) {
+                rest();
+            }
+            is_over = true;
+        }
+    });
+    EXPECT_TRUE(is_over);
+}
+
 TEST(Crew, KeepsBoundTasksOnTheirCores)
 {
     CrewOptions options = with_workers(2);
