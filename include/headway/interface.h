@@ -59,6 +59,9 @@ struct headway_scheduling {
 
     /* Whether the calling code is a rank that a worker runs (1), or a thread of the system's. */
     int (*runs_rank)(void);
+
+    /* Workers of this process; ranks of one are neighbours, at the start. */
+    int workers;
 };
 
 /*

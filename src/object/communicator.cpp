@@ -147,9 +147,15 @@ void Communicator::count_to_meeting()
     const engine::Scope& scope = joint_scope();
     std::uintptr_t made = 0;
     if (scope.rank == 0) {
-        const engine::Node& node = owner_.process().node();
-        made = reinterpret_cast<std::uintptr_t>(engine::create_meeting(
-            owner_.driver().allocator(), scope.size, node.shares_workers ? node.cpus().size() : 1));
+        // A group for each core: ranks of one worker, or of several that share a cpu, take turns,
+        // so none of them should look for another one.
+        Process& process = owner_.process();
+        const HostedScheduler* const scheduler = process.scheduler();
+        const std::size_t cores = scheduler == nullptr ? 1
+                                                       : std::min(process.node().cpus().size(),
+                                                                  scheduler->worker_count());
+        made = reinterpret_cast<std::uintptr_t>(
+            engine::create_meeting(owner_.driver().allocator(), scope.size, cores));
     }
     // The node heap lies at one address in all processes.
     if (!bcast_bytes(owner_, *this, &made, sizeof made, 0)) {

@@ -4,6 +4,7 @@
 #include <headway/interface.h>
 
 #include <array>
+#include <cstddef>
 #include <mutex>
 
 #include "engine/node.hpp"
@@ -31,6 +32,11 @@ class HostedScheduler final : public platform::Scheduler {
                              std::int64_t deadline_ns) noexcept override;
     void wake(const std::atomic<std::uint32_t>& word, int count) noexcept override;
 
+    /// That run the ranks of this process.
+    std::size_t worker_count() const noexcept
+    {
+        return static_cast<std::size_t>(scheduling_.workers);
+    }
     /// What other processes ring; null: there are none.
     const headway_outside* outside() noexcept { return bell_ == nullptr ? nullptr : &outside_; }
     /// Wakes those for whom others have rung.
