@@ -66,7 +66,7 @@ class BasicRoundFlag {
 
     static std::uint64_t packed(std::uint32_t round, std::uint32_t who) noexcept
     {
-        return std::uint64_t{who} << who_shift | std::uint32_t{round + 1};
+        return std::uint64_t{who} << who_shift | (round + 1);
     }
 
     // Written by the party, read by all others.

@@ -408,13 +408,12 @@ bool OfiPort::prepare_sleep() noexcept
         return false;
     }
     (void)send_held();
-    if (network_.descriptor_ >= 0) {
-        // Nor of what came before it was cleared.
-        if (network_.clear_descriptor() != 0 || network_.read_completions(nobodys_look) ||
-            !network_.failure_.empty()) {
-            (void)network_.take_events(nobodys_look);
-            return false;
-        }
+    // Nor of what came before it was cleared.
+    if (network_.descriptor_ >= 0 &&
+        (network_.clear_descriptor() != 0 || network_.read_completions(nobodys_look) ||
+         !network_.failure_.empty())) {
+        (void)network_.take_events(nobodys_look);
+        return false;
     }
     fall_asleep();
     return true;
