@@ -84,13 +84,16 @@ class Call {
         if (meeting_.group_count > 1) {
             platform::scheduling_point();
             group_.flag.show(round_, scope_.rank);
-            // (3) and (9) sequentially consistent, pairs with (4) of round_flag.hpp and (10) of
-            // ownership_word.hpp, where that is the same fence.
+            // (3) sequentially consistent, pairs with itself: of the leads of a round the one that
+            // passes it last sees all flags. And with (10) of ownership_word.hpp, as (1): who parks
+            // looks at the flags afterwards.
             platform::RealAtomics::fence_full();
             if (have_all_come()) {
                 wake_leads();
             } else {
-                wait_for_leads();
+                platform::scheduling_point();
+                wait_until(
+                    driver_, [this] { return have_all_come(); }, {}, 0, WaitReason::other_core);
             }
         }
         combine();
@@ -106,22 +109,11 @@ class Call {
         return true;
     }
 
-    void wait_for_leads()
-    {
-        platform::scheduling_point();
-        const auto holds = [this] { return have_all_come(); };
-        if (look_until(driver_, holds)) {
-            return;
-        }
-        group_.flag.show_lying_down(round_, scope_.rank);
-        platform::scheduling_point();
-        wait_until(driver_, holds, {}, 0, WaitReason::meeting);
-    }
-
+    /// Those of other groups, who may sleep.
     void wake_leads()
     {
         for (std::uint32_t group = 0; group < meeting_.group_count; ++group) {
-            meeting_.groups[group].flag.wake_sleeper([this](std::uint32_t who) { wake(who); });
+            wake(meeting_.groups[group].flag.who());
         }
     }
 

@@ -41,6 +41,13 @@ constexpr std::int64_t long_turn_ns = 2'000;
 /// and out of sockets to a thread that has to be woken for every part.
 constexpr std::int64_t bulk_ns_a_byte = 10;
 
+/// How long a user-level rank looks for what another core is about to tell it: some five times what
+/// it takes to sleep and to be woken.
+constexpr std::int64_t other_core_ns = 20'000;
+
+/// Looks for that between two sweeps, half a microsecond: what a sweep looks at, others use too.
+constexpr unsigned looks_a_sweep = 16;
+
 /// While it lives, the thread has given its core away, or is about to.
 class Absence {
   public:
@@ -65,18 +72,23 @@ class Absence {
 };
 
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
-/// a core, else it gives its core away at once, a bounded number of times.
+/// a core, else it gives its core away at once, a bounded number of times. A user-level rank that
+/// waits for another core does both in turn for a while, as its worker has nothing else to run.
 class Patience {
   public:
-    explicit Patience(Driver& driver)
+    Patience(Driver& driver, WaitReason reason)
         : driver_(&driver),
           yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
+          looks_at_other_core_(reason == WaitReason::other_core && driver.node().shares_workers),
           spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
     {
     }
 
     bool spins() const noexcept { return may_spin_; }
+
+    /// How often the caller should look, after a sweep, whether its condition holds.
+    unsigned looks() const noexcept { return looks_at_other_core_ ? looks_a_sweep : 1; }
 
     /// True while the caller should sweep again; gives the core away where that is due.
     bool goes_on()
@@ -84,20 +96,31 @@ class Patience {
         if (may_spin_ && is_spinning()) {
             return true;
         }
-        if (yields_left_ > 0) {
-            --yields_left_;
-            const Absence away(*driver_);
-            if (driver_->lock().is_enabled()) {
-                driver_->lock().stand_back(1);  // who runs now may be a thread of this rank
-            } else {
-                platform::yield_core();
-            }
-            return true;
+        if (!has_turn_left()) {
+            return false;
         }
-        return false;
+        const Absence away(*driver_);
+        if (driver_->lock().is_enabled()) {
+            driver_->lock().stand_back(1);  // who runs now may be a thread of this rank
+        } else {
+            platform::yield_core();
+        }
+        return true;
     }
 
   private:
+    bool has_turn_left()
+    {
+        if (!looks_at_other_core_) {
+            return yields_left_ != 0 && yields_left_-- != 0;
+        }
+        const std::int64_t now_ns = platform::monotonic_ns();
+        if (spin_until_ns_ == 0) {
+            spin_until_ns_ = now_ns + other_core_ns;
+        }
+        return now_ns < spin_until_ns_;
+    }
+
     bool is_spinning()
     {
         if (++sweeps_ % sweeps_a_look != 0) {
@@ -116,6 +139,7 @@ class Patience {
     Driver* driver_;
     std::uint64_t yields_left_;
     bool may_spin_;
+    bool looks_at_other_core_;
     std::int64_t spin_ns_;
     std::int64_t spin_until_ns_ = 0;
     unsigned sweeps_ = 0;
@@ -330,13 +354,26 @@ unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
     return is_long ? 1 : turns;
 }
 
+/// Whether the condition holds at one of so many looks.
+bool holds_soon(Condition condition, unsigned looks)
+{
+    while (!condition()) {
+        if (--looks == 0) {
+            return false;
+        }
+        platform::cpu_relax();
+    }
+    return true;
+}
+
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.
-bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, bool has_swept)
+bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitReason reason,
+           bool has_swept)
 {
     RankLock& lock = driver.lock();
-    Patience patience(driver);
+    Patience patience(driver, reason);
     unsigned idle_sweeps = 0;
     unsigned turns_back = 0;
     News news(driver.rank(), ops);
@@ -349,12 +386,12 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, bool h
         news.forget();
         if (work_once(driver, may_help ? CopyShare::all : CopyShare::own) != 0) {
             idle_sweeps = 0;
-            patience = Patience(driver);
+            patience = Patience(driver, reason);
             if (lock.has_sleepers()) {
                 lock.wake_sleepers();
             }
         }
-        if (condition()) {
+        if (holds_soon(condition, patience.looks())) {
             return true;
         }
         turns_back = stand_back(lock, turns_back, news);
@@ -417,32 +454,7 @@ bool can_wait_beside(const RankLock& lock, std::span<Op* const> ops)
            std::ranges::any_of(ops, [](const Op* op) { return op != nullptr; });
 }
 
-/// How long a rank looks for what another core is about to tell it: some five times what it takes
-/// to sleep and to be woken.
-constexpr std::int64_t look_at_other_core_ns = 20'000;
-/// Looks between two turns of the worker's queue, half a microsecond.
-constexpr unsigned looks_a_turn = 16;
-
 }  // namespace
-
-bool look_slowly(Driver& driver, Condition condition)
-{
-    if (!driver.node().shares_workers) {
-        return condition();
-    }
-    const std::int64_t end_ns = platform::monotonic_ns() + look_at_other_core_ns;
-    do {
-        for (unsigned look = 0; look < looks_a_turn; ++look) {
-            if (condition()) {
-                return true;
-            }
-            platform::cpu_relax();
-        }
-        (void)work_once(driver, CopyShare::any);
-        platform::yield_core();
-    } while (platform::monotonic_ns() < end_ns);
-    return condition();
-}
 
 void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, std::int32_t needed,
                  WaitReason reason)
@@ -463,7 +475,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     Lead lead(driver.lock());
     for (bool has_swept = true;; has_swept = false) {
         const bool leads = lead.take();
-        if (leads && sweep(driver, condition, ops, has_swept)) {
+        if (leads && sweep(driver, condition, ops, reason, has_swept)) {
             return;
         }
         if (!bedding.has_value()) {
@@ -477,7 +489,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
                 }
                 continue;
             }
-            if (sweep(driver, condition, ops, has_swept)) {
+            if (sweep(driver, condition, ops, reason, has_swept)) {
                 return;
             }
         }

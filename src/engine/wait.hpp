@@ -12,10 +12,12 @@
 
 namespace headway::engine {
 
-/// What a thread waits for beside ops, for reports.
+/// What a thread waits for beside ops: for reports, and how long it looks before it sleeps.
 enum class WaitReason : std::uint8_t {
     events,
-    meeting,  ///< the other members of a communicator
+    meeting,     ///< the other members of a communicator
+    other_core,  ///< those of them that run on other cores: the rank's worker has run all of its
+                 ///< own
 };
 
 /// A condition on the driver's rank, evaluated under its lock.
@@ -51,20 +53,6 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
                 {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
                  const_cast<void*>(static_cast<const void*>(&holds))},
                 ops, needed, reason);
-}
-
-/// Looks whether `condition` holds, for some microseconds at most, where the rank's worker has
-/// nothing else to run, most probably, and who makes it hold runs on another core. Others of the
-/// worker run in between. Whether it holds; if not, the caller goes on to wait for it.
-/// Elsewhere than among user-level ranks it looks once.
-bool look_slowly(Driver& driver, Condition condition);
-
-template <typename Holds>
-bool look_until(Driver& driver, Holds&& holds)
-{
-    using HoldsType = std::remove_reference_t<Holds>;
-    return look_slowly(driver, {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
-                                const_cast<void*>(static_cast<const void*>(&holds))});
 }
 
 /// Blocks until `op` is complete.

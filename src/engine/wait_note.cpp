@@ -40,7 +40,7 @@ std::string WaitNote::describe_wait(const platform::WaitNote& note)
     std::string text;
     int pending = 0;
     const auto& own = static_cast<const WaitNote&>(note);
-    if (own.reason == WaitReason::meeting) {
+    if (own.reason != WaitReason::events) {
         return "a collective";
     }
     for (const Op* op : own.ops) {

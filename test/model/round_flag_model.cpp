@@ -77,11 +77,10 @@ struct Meeting : rl::test_suite<Meeting<weakening, parties, rounds>, parties> {
         Atomics::fence_full();
         if (have_all_come()) {
             for (const auto& flag : flags) {
-                flag.wake_sleeper([this](std::uint32_t who) { beds[who].wake(); });
+                beds[flag.who()].wake();
             }
             return;
         }
-        flags[own].show_lying_down(round, own);
         beds[own].sleep_until(have_all_come);
     }
 };
