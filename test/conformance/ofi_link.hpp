@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two endpoints of libfabric in one process, as a Link of the conformance suite.
+// Two endpoints of libfabric in one process, as a Link of the conformance suite, and what tests of
+// them share.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "transport/ofi/ofi_network.hpp"
 
@@ -20,6 +24,32 @@ __lsan_default_suppressions()  // NOLINT(bugprone-reserved-identifier)
 
 namespace headway::transport {
 
+/// Of a test that takes a provider.
+inline std::string name_of_provider(const ::testing::TestParamInfo<const char*>& row)
+{
+    return row.param;
+}
+
+inline constexpr base::Secret secret_of_tests = {.first = 4711, .second = 11};
+
+/// A process of a job on this machine; `of_ranks` says which ranks are its own, and how many there
+/// are. Null: `why_not` says why.
+inline std::unique_ptr<ofi::OfiNetwork> open_network(const char* provider, NetworkOptions of_ranks,
+                                                     std::string& why_not)
+{
+    of_ranks.window_bytes = 256 * 1024;
+    of_ranks.provider = provider;
+    of_ranks.interface = "lo";
+    of_ranks.are_hosts_watched = true;
+    auto opened = ofi::OfiNetwork::open(of_ranks);
+    if (!opened) {
+        why_not = opened.sentence();
+        return nullptr;
+    }
+    opened.value()->join_job(secret_of_tests);
+    return std::move(opened.value());
+}
+
 /// A network takes its time, and moves only while somebody polls. So this endpoint polls for what
 /// it knows to be under way, and looks a while for what must not come.
 class OfiEndpoint {
@@ -30,18 +60,11 @@ class OfiEndpoint {
             NetworkOptions options;
             options.own_rank = rank;
             options.rank_count = 2;
-            options.window_bytes = 256 * 1024;
-            options.provider = provider;
-            options.interface = "lo";
-            options.are_hosts_watched = true;
             options.may_hold = may_hold;
-            auto opened = ofi::OfiNetwork::open(options);
-            if (!opened) {
-                why_not_ = opened.sentence();
+            networks_[rank] = open_network(provider, options, why_not_);
+            if (networks_[rank] == nullptr) {
                 return;
             }
-            networks_[rank] = std::move(opened.value());
-            networks_[rank]->join_job(secret);
         }
         for (const std::uint32_t rank : {0U, 1U}) {
             const auto known =
@@ -51,8 +74,6 @@ class OfiEndpoint {
             }
         }
     }
-    static constexpr base::Secret secret = {.first = 4711, .second = 11};
-
     const std::string& why_not() const noexcept { return why_not_; }
     ofi::OfiNetwork& network(std::uint32_t rank) { return *networks_[rank]; }
     Port& port(std::uint32_t rank) { return networks_[rank]->port(rank); }

@@ -4,7 +4,6 @@
 // engine, and none of it ends the job.
 #include <gtest/gtest.h>
 
-#ifdef HEADWAY_HAS_OFI
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,17 +34,16 @@ class OfiStrangerTest : public ::testing::TestWithParam<const char*> {
     {
         NetworkOptions options;
         options.rank_count = 2;
-        options.provider = GetParam();
-        options.interface = "lo";
-        auto opened = ofi::OfiNetwork::open(options);
-        if (!opened) {
-            throw std::runtime_error(opened.sentence());
+        std::string why_not;
+        auto opened = open_network(GetParam(), options, why_not);
+        if (opened == nullptr) {
+            throw std::runtime_error(why_not);
         }
-        opened.value()->join_job(secret);
-        if (!opened.value()->introduce(1, victim().address(), "here")) {
+        opened->join_job(secret);
+        if (!opened->introduce(1, victim().address(), "here")) {
             throw std::runtime_error("the stranger does not find its victim");
         }
-        return std::move(opened.value());
+        return opened;
     }
 
     /// Sends frames until the provider says that all of them are out, and so are there.
@@ -100,8 +98,8 @@ class OfiStrangerTest : public ::testing::TestWithParam<const char*> {
 TEST_P(OfiStrangerTest, FramesByAnotherSecretComeToNothing)
 {
     expect_member(1);
-    const auto stranger = open_stranger(
-        {.first = OfiEndpoint::secret.first, .second = OfiEndpoint::secret.second ^ 1});
+    const auto stranger =
+        open_stranger({.first = secret_of_tests.first, .second = secret_of_tests.second ^ 1});
     send_as(*stranger, {100, 101, 102});
     expect_member(2);
 }
@@ -111,7 +109,7 @@ TEST_P(OfiStrangerTest, WhatAMemberHasSentIsWorthNothingOnceMore)
     expect_member(1);
     expect_member(2);
     // Who sends the member's first frames again has them proven: a copy of what went over a wire.
-    const auto stranger = open_stranger(OfiEndpoint::secret);
+    const auto stranger = open_stranger(secret_of_tests);
     send_as(*stranger, {1, 2});
     expect_member(3);
 }
@@ -161,13 +159,7 @@ TEST_P(OfiStrangerTest, WhatIsNoFrameComesToNothing)
 }
 
 INSTANTIATE_TEST_SUITE_P(Providers, OfiStrangerTest, ::testing::Values("tcp", "net", "sockets"),
-                         [](const auto& row) { return std::string(row.param); });
+                         &name_of_provider);
 
 }  // namespace
 }  // namespace headway::transport
-#else
-TEST(OfiStrangerTest, NeedsLibfabric)
-{
-    GTEST_SKIP() << "Headway is built without libfabric";
-}
-#endif

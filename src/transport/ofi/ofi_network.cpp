@@ -421,6 +421,19 @@ bool OfiNetwork::take_events(const Look& look) noexcept
     return false;
 }
 
+/// All that there is by now, with nobody's look; whether there was something.
+bool OfiNetwork::take_in(const Look& look) noexcept
+{
+    /// Where more keeps coming, whoever calls looks again.
+    constexpr int batches_at_once = 64;
+    int batches = 0;
+    while (batches < batches_at_once && read_completions(look)) {
+        (void)take_events(look);
+        ++batches;
+    }
+    return batches != 0;
+}
+
 /// True: its next frame is the current one.
 bool OfiNetwork::look_for(OfiPort& port) noexcept
 {

@@ -69,6 +69,7 @@ class OfiNetwork final : public Network {
     bool look_for(OfiPort& port) noexcept;
     bool settle(OfiPort& port) noexcept;
     bool take_events(const Look& look) noexcept;
+    bool take_in(const Look& look) noexcept;
     void call(OfiPort& port, const Look& look) noexcept;
     void make_room(const Look& look) noexcept;
     bool read_completions(const Look& look) noexcept;

@@ -408,12 +408,12 @@ bool OfiPort::prepare_sleep() noexcept
         return false;
     }
     (void)send_held();
-    // Nor of what came before it was cleared.
-    if (network_.descriptor_ >= 0 &&
-        (network_.clear_descriptor() != 0 || network_.read_completions(nobodys_look) ||
-         !network_.failure_.empty())) {
-        (void)network_.take_events(nobodys_look);
-        return false;
+    if (network_.descriptor_ >= 0) {
+        // Nor of what came before it was cleared, or what it was not cleared for.
+        const bool is_cleared = network_.clear_descriptor() == 0;
+        if (network_.take_in(nobodys_look) || !is_cleared || !network_.failure_.empty()) {
+            return false;
+        }
     }
     fall_asleep();
     return true;
