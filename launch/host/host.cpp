@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -24,9 +25,25 @@ std::atomic<Host*> host_of_process{nullptr};
 constexpr rlim_t stack_bytes_unlimited = rlim_t{64} << 20;
 constexpr rlim_t stack_bytes_max = rlim_t{1} << 30;
 
-/// User-level ranks that are on their way into the world at once: their births use the cores, and
-/// take turns in the loader.
+/// User-level ranks that are on their way into the world at once, while the next one is loaded.
 constexpr std::size_t births_at_once = 8;
+
+/// What a process has open beside the input of each rank: files of the job and the node, copies of
+/// ranks that are being loaded.
+constexpr std::size_t descriptors_beside = 64;
+
+/// The table of descriptors grows by doubling, and where a process has several threads the system
+/// then waits until none of them can be reading the old one, ten milliseconds and more.
+void make_room_for_descriptors(std::size_t count)
+{
+    if (const int any = ::open("/dev/null", O_RDONLY | O_CLOEXEC); any >= 0) {
+        const int last = ::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(count));
+        if (last >= 0) {
+            ::close(last);  // else there are not so many to be had: who opens one too many says so
+        }
+        ::close(any);
+    }
+}
 
 /// What a process would get as its first stack. It is address space until it is used.
 std::size_t stack_bytes(int kib_wanted)
@@ -172,9 +189,11 @@ int Host::run()
     }
     set_names();
     name_ranks_in_fatal_signals();
-    watch_for_quit();
+    // Both before there is a second thread, which would make them wait.
+    make_room_for_descriptors(static_cast<std::size_t>(plan_.rank_count()) + descriptors_beside);
     first_rank_ =
         library_.table().host_ranks(plan_.first_rank, plan_.rank_count(), plan_.job_rank_count);
+    watch_for_quit();
     int index = 0;
     for (std::size_t i = 0; i < programs_.size(); ++i) {
         for (int left = plan_.programs[i].rank_count; left > 0; --left, ++index) {
@@ -224,6 +243,7 @@ void Host::start_ranks()
     const std::size_t count = ranks_.size();
     const std::size_t ahead = crew_ == nullptr ? count : births_at_once;
     for (std::size_t index = 0; index < count; ++index) {
+        ranks_[index]->load();
         if (!start(*ranks_[index])) {
             end_job(*ranks_[index], 1, no_thread);
         }

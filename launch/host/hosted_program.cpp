@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of programs before any rank starts. Loading them is loader.cpp.
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -382,6 +383,9 @@ base::Outcome prepare_copies(HostedProgram& program)
         const auto flags = image.value().dynamic_value(DT_FLAGS).value_or(0);
         if (!image.value().dynamic_value(DT_TEXTREL) && (flags & DF_TEXTREL) == 0) {
             find_runs(file, image.value());
+        }
+        if (!file.runs.empty()) {
+            file.descriptor = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
         }
         find_places(file, image.value());
     }

@@ -195,20 +195,6 @@ void HostedRank::remember_stack() noexcept
     stack_begin_ = static_cast<char*>(begin);
 }
 
-/// What the loader has used of the stack is below all that is still in use.
-void HostedRank::drop_used_stack() noexcept
-{
-    constexpr std::uintptr_t still_used_bytes = 8192;  // by this function, and below it
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto begin = reinterpret_cast<std::uintptr_t>(stack_begin_);
-    const std::uintptr_t end =
-        (reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - still_used_bytes) &
-        ~(page - 1);
-    if (begin != 0 && begin < end) {
-        ::madvise(stack_begin_, end - begin, MADV_DONTNEED);
-    }
-}
-
 std::size_t HostedRank::stack_bytes_used() const
 {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -221,18 +207,21 @@ std::size_t HostedRank::stack_bytes_used() const
     return static_cast<std::size_t>(is_there.end() - lowest) * page;
 }
 
-void HostedRank::run()
+void HostedRank::load()
 {
-    take_place();
     auto image = load_program(program_, own_variables());
     if (!image) {
         fail("cannot start: " + image.sentence());
     }
     image_ = std::move(image.value());
+}
+
+void HostedRank::run()
+{
+    take_place();
     own_thread().is_main = true;
     drop_unused_reserve(program_.facts.tls_bytes);
     remember_stack();
-    drop_used_stack();
     adopt_thread();
     RankCrew* const crew = RankCrew::of_process();
     if (crew != nullptr && !crew->crew().enter(task_)) {

@@ -54,7 +54,10 @@ class HostedRank {
     HostedRank& operator=(const HostedRank&) = delete;
     ~HostedRank() = default;
 
-    /// Becomes the rank: loads the program and runs it. The rank's thread; does not return.
+    /// Loads the rank's copy of the program. Before its thread is there: what the loader takes of a
+    /// stack and of caches is there once, and only one of many threads asks for mappings.
+    void load();
+    /// Becomes the rank: runs the program. The rank's thread; does not return.
     [[noreturn]] void run();
 
     /// What __libc_start_main is asked to do, on the rank's thread.
@@ -132,7 +135,6 @@ class HostedRank {
     void take_place();
     void go_to_directory(bool is_apart);
     void remember_stack() noexcept;
-    void drop_used_stack() noexcept;
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
     void open_streams();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -33,8 +34,25 @@ std::pair<std::uint64_t, std::uint64_t> whole_pages(const PrivateFile::Run& run)
     return {std::min((run.own_offset + page - 1) / page * page, last), last};
 }
 
-/// Memory files of one rank's copies, and the names they are loaded under. A name says whose thread
-/// made it, so it differs from all that were ever loaded, and the loader takes no copy for another.
+/// A path to a descriptor under which nothing was ever loaded, so that the loader takes no copy for
+/// another: the how-manieth copy of this process it is stands in it, as places where a path may
+/// have a dot or not. A directory of a thread's own would be another way, which the system has to
+/// make first.
+std::string name_for_copy(int descriptor)
+{
+    static std::atomic<std::uint32_t> count{0};
+    const std::string number = std::to_string(descriptor);
+    std::string name = "/proc/self/fd/";
+    // Relaxed: it only has to be another one each time.
+    std::uint32_t rest = count.fetch_add(1, std::memory_order_relaxed);
+    for (; name.size() + 2 + number.size() <= copy_name_bytes; rest /= 2) {
+        name += rest % 2 == 0 ? "//" : "./";
+    }
+    name.append(copy_name_bytes - name.size() - number.size(), '/');
+    return name + number;
+}
+
+/// Memory files of one rank's copies.
 class MemoryFiles {
   public:
     MemoryFiles() = default;
@@ -55,10 +73,7 @@ class MemoryFiles {
             return "";
         }
         descriptors_.push_back(descriptor);
-        std::string name = "/proc/self/task/" + std::to_string(::gettid()) + "/fd/";
-        const std::string number = std::to_string(descriptor);
-        name.append(copy_name_bytes - name.size() - number.size(), '/');
-        return name.append(number);
+        return name_for_copy(descriptor);
     }
     bool write(std::size_t index, std::uint64_t offset, std::span<const std::byte> bytes)
     {
@@ -88,25 +103,21 @@ bool map_runs(const LoadedFile& loaded, int memory_file)
     if (file.runs.empty()) {
         return true;
     }
-    const int original = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat status{};
-    bool is_mapped = original >= 0 && ::fstat(original, &status) == 0 &&
+    bool is_mapped = ::fstat(file.descriptor, &status) == 0 &&
                      static_cast<std::uint64_t>(status.st_size) == file.size_bytes;
     bool is_whole = true;
     for (const PrivateFile::Run& each : file.runs) {
         auto* const address = reinterpret_cast<void*>(loaded.base + each.address);
         is_mapped =
             is_mapped && ::mmap(address, each.bytes, each.protection, MAP_PRIVATE | MAP_FIXED,
-                                original, static_cast<off_t>(each.offset)) != MAP_FAILED;
+                                file.descriptor, static_cast<off_t>(each.offset)) != MAP_FAILED;
         is_whole = is_whole && (is_mapped || !each.is_left_out);
-        if (is_mapped && !each.is_left_out) {
-            const auto [first, last] = whole_pages(each);
+        const auto [first, last] = whole_pages(each);
+        if (is_mapped && !each.is_left_out && first < last) {
             (void)::fallocate(memory_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                               static_cast<off_t>(first), static_cast<off_t>(last - first));
         }
-    }
-    if (original >= 0) {
-        ::close(original);
     }
     return is_whole;
 }

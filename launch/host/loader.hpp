@@ -16,8 +16,8 @@
 namespace headway::launch {
 
 /// Names that copies are loaded under are all of this length, so that copies differ in nothing
-/// else.
-inline constexpr std::size_t copy_name_bytes = 48;
+/// else. Room for a prefix, the number of a descriptor, and 2^24 copies.
+inline constexpr std::size_t copy_name_bytes = 72;
 
 /// A file of which every rank has a copy.
 struct PrivateFile {
@@ -41,6 +41,8 @@ struct PrivateFile {
     std::string path;
     std::vector<std::byte> bytes;  ///< forgotten before ranks start
     std::uint64_t size_bytes = 0;
+    /// The file itself, for what copies have in common with it. Stays open.
+    int descriptor = -1;
     LifeCalls calls;
     bool has_static_tls = false;  ///< takes of the loader's surplus of thread-local memory
     std::uint64_t tls_bytes = 0;
@@ -131,8 +133,8 @@ struct LoadedProgram {
 /// own.
 using RankVariables = std::map<std::string, void*, std::less<>>;
 
-/// Loads a copy of everything for one rank; runs no constructor. Called by the rank's thread.
-/// Failure: a sentence without an end that names the program.
+/// Loads a copy of everything for one rank; runs no constructor. Any thread; the loader lets one in
+/// at a time. Failure: a sentence without an end that names the program.
 base::Result<LoadedProgram> load_program(const HostedProgram& program,
                                          const RankVariables& variables);
 

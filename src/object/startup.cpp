@@ -24,6 +24,7 @@
 #include "platform/fatal.hpp"
 #include "platform/fork.hpp"
 #include "platform/process.hpp"
+#include "platform/process_barrier.hpp"
 #include "platform/thread.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -374,6 +375,10 @@ int run_team(int ranks, int (*body)(void*), void* argument)
 
 int host_ranks(int first, int ranks, int all)
 {
+    // Ranks join again, and count who cannot. The first time takes some ten milliseconds in a
+    // process that has several threads.
+    (void)platform::join_process_barriers();
+    (void)platform::join_thread_barriers();
     return open_process({.first = first, .count = ranks, .all = all}, true).first_rank();
 }
 
