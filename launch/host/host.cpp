@@ -243,7 +243,7 @@ void Host::start_ranks()
     const std::size_t count = ranks_.size();
     const std::size_t ahead = crew_ == nullptr ? count : births_at_once;
     for (std::size_t index = 0; index < count; ++index) {
-        ranks_[index]->load();
+        ranks_[index]->load_copy();
         if (!start(*ranks_[index])) {
             end_job(*ranks_[index], 1, no_thread);
         }

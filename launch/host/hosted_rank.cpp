@@ -207,7 +207,7 @@ std::size_t HostedRank::stack_bytes_used() const
     return static_cast<std::size_t>(is_there.end() - lowest) * page;
 }
 
-void HostedRank::load()
+void HostedRank::load_copy()
 {
     auto image = load_program(program_, own_variables());
     if (!image) {

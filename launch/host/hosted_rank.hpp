@@ -56,7 +56,7 @@ class HostedRank {
 
     /// Loads the rank's copy of the program. Before its thread is there: what the loader takes of a
     /// stack and of caches is there once, and only one of many threads asks for mappings.
-    void load();
+    void load_copy();
     /// Becomes the rank: runs the program. The rank's thread; does not return.
     [[noreturn]] void run();
 
