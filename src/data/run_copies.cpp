@@ -15,7 +15,7 @@ namespace {
 // Strides in bytes from which on runs are copied in another way.
 constexpr std::uint64_t sparse_stride = 128;  // every second line is touched, or fewer
 constexpr std::uint64_t far_stride = 512;
-constexpr std::uint64_t page_stride = 2048;
+constexpr std::uint64_t sets_stride = 32768;  // all lines want the same few places of a cache
 
 /// Runs that fill one register; others are moved one by one.
 template <std::size_t bytes>
@@ -59,46 +59,58 @@ void move_each(RunLoop loop, Stream<is_pack> stream, Move move)
 }
 
 /// The same where processors do not see the next run coming. It is fetched `ahead` runs before its
-/// turn; behind the last one that is a line of nobody, which is not looked at.
+/// turn, 0: not at all; behind the last one that is a line of nobody, which is not looked at.
 template <bool is_pack, std::int64_t ahead, typename Move>
 void move_each_fetched(RunLoop loop, Stream<is_pack> stream, Move move)
 {
     const auto lead = static_cast<std::uintptr_t>(loop.stride * ahead);
     constexpr int is_write = is_pack ? 0 : 1;
     // Not unrolled: processors look for strides of one instruction.
+#pragma GCC unroll 1
     for (std::uint64_t i = 0; i < loop.count; ++i) {
-        __builtin_prefetch(place(loop.address + lead), is_write);
+        if constexpr (ahead != 0) {
+            __builtin_prefetch(place(loop.address + lead), is_write);
+        }
         move_run<is_pack>(loop.address, stream, move);
         loop.address += static_cast<std::uintptr_t>(loop.stride);
         stream += loop.step;
     }
 }
 
-/// So many runs at a time: all are read, then all are written. Requires runs that are dense in the
-/// stream. Gives back what is left.
-template <bool is_pack, std::size_t bytes, std::size_t runs>
-RunLoop move_groups(RunLoop loop, Stream<is_pack>* stream)
+/// The two halves of the loop at once, a run of each in turn.
+template <typename Move>
+void unpack_halves(RunLoop loop, Stream<false> stream, Move move)
 {
-    const auto at = [&loop](std::size_t i) {
-        return place(loop.address + i * static_cast<std::uintptr_t>(loop.stride));
-    };
+    const std::uint64_t half = loop.count / 2;
+    std::uintptr_t later = loop.address + half * static_cast<std::uintptr_t>(loop.stride);
+    Stream<false> later_stream = stream + half * loop.step;
+#pragma GCC unroll 1
+    for (std::uint64_t i = 0; i < half; ++i) {
+        move_run<false>(loop.address, stream, move);
+        move_run<false>(later, later_stream, move);
+        loop.address += static_cast<std::uintptr_t>(loop.stride);
+        later += static_cast<std::uintptr_t>(loop.stride);
+        stream += loop.step;
+        later_stream += loop.step;
+    }
+    if (loop.count % 2 != 0) {
+        move_run<false>(later, later_stream, move);
+    }
+}
+
+/// Eight runs at a time: all are read, then all are written. Requires runs that are dense in the
+/// stream. Gives back what is left.
+template <std::size_t bytes>
+RunLoop pack_groups(RunLoop loop, Stream<true>* stream)
+{
+    constexpr std::size_t runs = 8;
     for (; loop.count >= runs; loop.count -= runs) {
         std::byte group[bytes * runs];
-        if constexpr (is_pack) {
-            for (std::size_t i = 0; i < runs; ++i) {
-                std::memcpy(group + i * bytes, at(i), bytes);
-            }
-            std::memcpy(*stream, group, sizeof group);
-        } else {
-            std::memcpy(group, *stream, sizeof group);
-            // To the stack in truth: stores that hit a cache, between those that miss all of them,
-            // let the misses overlap (72 us for 95).
-            asm volatile("" : "+m"(group));
-#pragma GCC unroll 16
-            for (std::size_t i = 0; i < runs; ++i) {
-                std::memcpy(at(i), group + i * bytes, bytes);
-            }
+        for (std::size_t i = 0; i < runs; ++i) {
+            std::memcpy(group + i * bytes,
+                        place(loop.address + i * static_cast<std::uintptr_t>(loop.stride)), bytes);
         }
+        std::memcpy(*stream, group, sizeof group);
         loop.address += runs * static_cast<std::uintptr_t>(loop.stride);
         *stream += sizeof group;
     }
@@ -111,25 +123,23 @@ void copy_fixed(RunLoop loop, Stream<is_pack> stream)
 {
     const auto move = [](std::byte* to, const std::byte* from) { std::memcpy(to, from, bytes); };
     const std::uint64_t distance = distance_of(loop);
-    [[maybe_unused]] const bool is_dense = loop.step == bytes;
     if constexpr (is_pack) {
         if (distance >= far_stride) {
             return move_each_fetched<true, 3>(loop, stream, move);
         }
         if constexpr (is_grouped<bytes>) {
-            if (is_dense) {
-                loop = move_groups<true, bytes, 8>(loop, &stream);
+            if (loop.step == bytes) {
+                loop = pack_groups<bytes>(loop, &stream);
             }
         }
     } else {
-        if constexpr (is_grouped<bytes>) {
-            if (is_dense && distance >= page_stride) {
-                loop = move_groups<false, bytes, 8>(loop, &stream);
-            } else if (is_dense && distance >= far_stride) {
-                loop = move_groups<false, bytes, 16>(loop, &stream);
-            }
+        if (distance >= sets_stride) {
+            return unpack_halves(loop, stream, move);
         }
-        if (distance >= sparse_stride && distance < far_stride) {
+        if (distance >= far_stride) {
+            return move_each_fetched<false, 0>(loop, stream, move);
+        }
+        if (distance >= sparse_stride) {
             return move_each_fetched<false, 64>(loop, stream, move);
         }
     }
