@@ -57,14 +57,14 @@ void run_array(std::uintptr_t base, std::uint64_t array, std::uint64_t bytes, in
 }
 
 /// The words that the kernel puts on a program's first stack, argc at the lowest address.
-std::vector<std::uintptr_t> first_words(const std::vector<std::string>& arguments,
+std::vector<std::uintptr_t> first_words(std::vector<std::string>& arguments,
                                         char** environment, const LoadedProgram& image,
                                         const std::string& path)
 {
     const auto word = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
     std::vector<std::uintptr_t> words{arguments.size()};
-    for (const std::string& each : arguments) {
-        words.push_back(word(each.c_str()));
+    for (std::string& each : arguments) {
+        words.push_back(word(each.data()));
     }
     words.push_back(0);
     for (char** each = environment; *each != nullptr; ++each) {
@@ -130,6 +130,7 @@ HostedRank::HostedRank(Host& host, int number, const HostPlan::Program& plan,
       plan_(plan),
       program_(program),
       cpus_(std::move(cpus)),
+      arguments_(plan.arguments),
       environment_(plan.environment)
 {
     environment_.set("MPI_LOCALRANKID", std::to_string(number), true);
@@ -234,6 +235,7 @@ void HostedRank::run()
     remember_stack();
     drop_used_stack();
     adopt_thread();
+    name_program();
     RankCrew* const crew = RankCrew::of_process();
     if (crew != nullptr && !crew->crew().enter(task_)) {
         fail("cannot start: the system has no memory left");
@@ -241,10 +243,19 @@ void HostedRank::run()
     enter_program();
 }
 
+void HostedRank::name_program()
+{
+    std::vector<const char*> words;
+    for (const std::string& each : arguments_) {
+        words.push_back(each.c_str());
+    }
+    host_.library().table().name_program(static_cast<int>(words.size()), words.data());
+}
+
 void HostedRank::enter_program()
 {
     jump_to(image_.entry,
-            first_words(plan_.arguments, environment_.array(), image_, program_.path));
+            first_words(arguments_, environment_.array(), image_, program_.path));
 }
 
 void HostedRank::adopt_thread() noexcept
@@ -276,7 +287,10 @@ RankVariables HostedRank::own_variables() noexcept
             {"_environ", &libc_.environment}, {"optarg", &libc_.optarg},
             {"optind", &libc_.optind},        {"opterr", &libc_.opterr},
             {"optopt", &libc_.optopt},        {"stdin", &libc_.input},
-            {"stdout", &libc_.output},        {"stderr", &libc_.errors}};
+            {"stdout", &libc_.output},        {"stderr", &libc_.errors},
+            {"tzname", &libc_.zone_names},    {"__tzname", &libc_.zone_names},
+            {"timezone", &libc_.seconds_west}, {"__timezone", &libc_.seconds_west},
+            {"daylight", &libc_.has_summer},  {"__daylight", &libc_.has_summer}};
 }
 
 OptionVariables HostedRank::option_variables() noexcept
@@ -285,8 +299,15 @@ OptionVariables HostedRank::option_variables() noexcept
             variable("opterr", libc_.opterr), variable("optopt", libc_.optopt)};
 }
 
+ZoneVariables HostedRank::zone_variables() noexcept
+{
+    return {variable("tzname", libc_.zone_names), &variable("timezone", libc_.seconds_west),
+            &variable("daylight", libc_.has_summer)};
+}
+
 void HostedRank::set_copied_variables(char** arguments)
 {
+    InZone::set_first_values(zone_variables());
     environment_.attach(&variable("environ", libc_.environment));
     const auto set = [this](const char* name, char* value) {
         if (void* const copied = copied_variable(name); copied != nullptr) {
