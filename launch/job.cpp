@@ -274,7 +274,8 @@ base::Outcome Job::start_host(std::size_t index, const HostPlan& whole, const Pl
     const int file = make_memory_file(
         "headway-plan", std::as_bytes(std::span<const char>(bytes.data(), bytes.size())));
     if (file < 0) {
-        return system_failure("cannot make the memory file for its plan; use --ranks process");
+        return base::Failure{host.programs.front().arguments.front() + " " +
+                             why_no_memory_file(errno)};
     }
     ChildPlan plan;
     plan.arguments = {own_program_directory() + "/headway-host", "--plan", std::to_string(file)};

@@ -141,6 +141,13 @@ struct headway_interface_1 {
      * process of the job.
      */
     const struct headway_outside* (*schedule_ranks)(const struct headway_scheduling* scheduling);
+
+    /*
+     * What the program of the calling thread's rank is started with, for MPI_INFO_ENV: the command
+     * line of the process says nothing about it. After enter_rank, before the program starts. The
+     * words are copied.
+     */
+    void (*name_program)(int count, const char* const* words);
 };
 
 enum {

@@ -43,6 +43,19 @@ base::Result<std::vector<std::byte>> read_file(const std::string& path)
     return bytes;
 }
 
+std::string why_no_memory_file(int error)
+{
+    const std::string reason = std::strerror(error);
+    const bool is_out_of_room =
+        error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == EFBIG;
+    return is_out_of_room ? "cannot be copied into memory for a rank (" + reason +
+                                "); raise ulimit -n or the memory limit, or run it with "
+                                "--ranks process"
+                          : "cannot be copied into memory for ranks: the system gives no memory "
+                            "files (memfd_create: " +
+                                reason + "); allow that call, or run it with --ranks process";
+}
+
 int make_memory_file(const std::string& name, std::span<const std::byte> bytes)
 {
     const int descriptor = ::memfd_create(name.substr(0, 200).c_str(), MFD_CLOEXEC);

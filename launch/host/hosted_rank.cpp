@@ -57,14 +57,13 @@ void run_array(std::uintptr_t base, std::uint64_t array, std::uint64_t bytes, in
 }
 
 /// The words that the kernel puts on a program's first stack, argc at the lowest address.
-std::vector<std::uintptr_t> first_words(const std::vector<std::string>& arguments,
-                                        char** environment, const LoadedProgram& image,
-                                        const std::string& path)
+std::vector<std::uintptr_t> first_words(std::vector<std::string>& arguments, char** environment,
+                                        const LoadedProgram& image, const std::string& path)
 {
     const auto word = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
     std::vector<std::uintptr_t> words{arguments.size()};
-    for (const std::string& each : arguments) {
-        words.push_back(word(each.c_str()));
+    for (std::string& each : arguments) {
+        words.push_back(word(each.data()));
     }
     words.push_back(0);
     for (char** each = environment; *each != nullptr; ++each) {
@@ -130,6 +129,7 @@ HostedRank::HostedRank(Host& host, int number, const HostPlan::Program& plan,
       plan_(plan),
       program_(program),
       cpus_(std::move(cpus)),
+      arguments_(plan.arguments),
       environment_(plan.environment)
 {
     environment_.set("MPI_LOCALRANKID", std::to_string(number), true);
@@ -223,6 +223,7 @@ void HostedRank::run()
     drop_unused_reserve(program_.facts.tls_bytes);
     remember_stack();
     adopt_thread();
+    name_program();
     RankCrew* const crew = RankCrew::of_process();
     if (crew != nullptr && !crew->crew().enter(task_)) {
         fail("cannot start: the system has no memory left");
@@ -230,10 +231,18 @@ void HostedRank::run()
     enter_program();
 }
 
+void HostedRank::name_program()
+{
+    std::vector<const char*> words;
+    for (const std::string& each : arguments_) {
+        words.push_back(each.c_str());
+    }
+    host_.library().table().name_program(static_cast<int>(words.size()), words.data());
+}
+
 void HostedRank::enter_program()
 {
-    jump_to(image_.entry,
-            first_words(plan_.arguments, environment_.array(), image_, program_.path));
+    jump_to(image_.entry, first_words(arguments_, environment_.array(), image_, program_.path));
 }
 
 void HostedRank::adopt_thread() noexcept
@@ -261,11 +270,14 @@ void* HostedRank::copied_variable(std::string_view name) const noexcept
 
 RankVariables HostedRank::own_variables() noexcept
 {
-    return {{"environ", &libc_.environment},  {"__environ", &libc_.environment},
-            {"_environ", &libc_.environment}, {"optarg", &libc_.optarg},
-            {"optind", &libc_.optind},        {"opterr", &libc_.opterr},
-            {"optopt", &libc_.optopt},        {"stdin", &libc_.input},
-            {"stdout", &libc_.output},        {"stderr", &libc_.errors}};
+    return {{"environ", &libc_.environment},   {"__environ", &libc_.environment},
+            {"_environ", &libc_.environment},  {"optarg", &libc_.optarg},
+            {"optind", &libc_.optind},         {"opterr", &libc_.opterr},
+            {"optopt", &libc_.optopt},         {"stdin", &libc_.input},
+            {"stdout", &libc_.output},         {"stderr", &libc_.errors},
+            {"tzname", &libc_.zone_names},     {"__tzname", &libc_.zone_names},
+            {"timezone", &libc_.seconds_west}, {"__timezone", &libc_.seconds_west},
+            {"daylight", &libc_.has_summer},   {"__daylight", &libc_.has_summer}};
 }
 
 OptionVariables HostedRank::option_variables() noexcept
@@ -274,8 +286,15 @@ OptionVariables HostedRank::option_variables() noexcept
             variable("opterr", libc_.opterr), variable("optopt", libc_.optopt)};
 }
 
+ZoneVariables HostedRank::zone_variables() noexcept
+{
+    return {variable("tzname", libc_.zone_names), &variable("timezone", libc_.seconds_west),
+            &variable("daylight", libc_.has_summer)};
+}
+
 void HostedRank::set_copied_variables(char** arguments)
 {
+    InZone::set_first_values(zone_variables());
     environment_.attach(&variable("environ", libc_.environment));
     const auto set = [this](const char* name, char* value) {
         if (void* const copied = copied_variable(name); copied != nullptr) {

@@ -19,6 +19,7 @@
 #include "loader.hpp"
 #include "option_reader.hpp"
 #include "rank_environment.hpp"
+#include "rank_zone.hpp"
 #include "ult/task.hpp"
 
 namespace headway::launch {
@@ -35,6 +36,7 @@ struct LibcState {
     std::tm broken_down{};
     char time_text[32] = {};
     OptionReader options;
+    RankZone zone;
     // libc's variables, for code that has no copies of its own.
     char** environment = nullptr;
     char* optarg = nullptr;
@@ -44,6 +46,9 @@ struct LibcState {
     std::FILE* input = nullptr;
     std::FILE* output = nullptr;
     std::FILE* errors = nullptr;
+    char* zone_names[2] = {};
+    long seconds_west = 0;
+    int has_summer = 0;
 };
 
 class HostedRank {
@@ -113,6 +118,8 @@ class HostedRank {
     void drop_output() noexcept;
     /// Those beside getopt: in the program where it has copies of them, else here.
     OptionVariables option_variables() noexcept;
+    /// Likewise tzname, timezone and daylight.
+    ZoneVariables zone_variables() noexcept;
 
   private:
     struct ExitCall {
@@ -135,6 +142,7 @@ class HostedRank {
     void take_place();
     void go_to_directory(bool is_apart);
     void remember_stack() noexcept;
+    void name_program();
     [[noreturn]] void enter_program();
     void set_copied_variables(char** arguments);
     void open_streams();
@@ -146,6 +154,7 @@ class HostedRank {
     const HostPlan::Program& plan_;
     const HostedProgram& program_;
     const std::vector<int> cpus_;
+    std::vector<std::string> arguments_;  ///< of main, which may change them
     ult::Task task_;
     std::atomic<pthread_t> thread_;  ///< where it was born; written by it, read for reports
     char* stack_begin_ = nullptr;    ///< lowest address; written before the program starts

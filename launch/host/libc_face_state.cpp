@@ -218,29 +218,6 @@ HEADWAY_FACE char* strtok(char* text, const char* separators)
     return ::strtok_r(text, separators, &state.strtok_rest);
 }
 
-HEADWAY_FACE std::tm* localtime(const std::time_t* time)
-{
-    ::tzset();
-    return ::localtime_r(time, &state_of(asking_rank(__builtin_return_address(0))).broken_down);
-}
-
-HEADWAY_FACE std::tm* gmtime(const std::time_t* time)
-{
-    return ::gmtime_r(time, &state_of(asking_rank(__builtin_return_address(0))).broken_down);
-}
-
-HEADWAY_FACE char* asctime(const std::tm* time)
-{
-    // NOLINTNEXTLINE(bugprone-unsafe-functions): the face of just that.
-    return ::asctime_r(time, state_of(asking_rank(__builtin_return_address(0))).time_text);
-}
-
-HEADWAY_FACE char* ctime(const std::time_t* time)
-{
-    ::tzset();
-    return ::ctime_r(time, state_of(asking_rank(__builtin_return_address(0))).time_text);
-}
-
 HEADWAY_FACE int getopt(int count, char* const* words, const char* short_options)
 {
     return next_option(asking_rank(__builtin_return_address(0)), count, words,

@@ -43,6 +43,16 @@ LibcFunctions look_all_up() noexcept
     look_up(all.sleep, "sleep");
     look_up(all.nanosleep, "nanosleep");
     look_up(all.clock_nanosleep, "clock_nanosleep");
+    look_up(all.tzset, "tzset");
+    look_up(all.localtime_r, "localtime_r");
+    look_up(all.gmtime_r, "gmtime_r");
+    look_up(all.ctime_r, "ctime_r");
+    look_up(all.mktime, "mktime");
+    look_up(all.strftime, "strftime");
+    look_up(all.strftime_l, "strftime_l");
+    look_up(all.wcsftime, "wcsftime");
+    look_up(all.wcsftime_l, "wcsftime_l");
+    look_up(all.strptime, "strptime");
     return all;
 }
 

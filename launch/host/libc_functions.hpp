@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <ctime>
 
 namespace headway::launch {
 
@@ -42,6 +43,16 @@ struct LibcFunctions {
     unsigned (*sleep)(unsigned);
     int (*nanosleep)(const timespec*, timespec*);
     int (*clock_nanosleep)(clockid_t, int, const timespec*, timespec*);
+    void (*tzset)();
+    std::tm* (*localtime_r)(const std::time_t*, std::tm*);
+    std::tm* (*gmtime_r)(const std::time_t*, std::tm*);
+    char* (*ctime_r)(const std::time_t*, char*);
+    std::time_t (*mktime)(std::tm*);
+    std::size_t (*strftime)(char*, std::size_t, const char*, const std::tm*);
+    std::size_t (*strftime_l)(char*, std::size_t, const char*, const std::tm*, locale_t);
+    std::size_t (*wcsftime)(wchar_t*, std::size_t, const wchar_t*, const std::tm*);
+    std::size_t (*wcsftime_l)(wchar_t*, std::size_t, const wchar_t*, const std::tm*, locale_t);
+    char* (*strptime)(const char*, const char*, std::tm*);
 };
 
 /// Any thread, also before main: looked up at the first call.

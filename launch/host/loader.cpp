@@ -195,10 +195,7 @@ base::Failure failure_of(const HostedProgram& program, const std::string& rest)
 
 base::Failure no_memory_file(const HostedProgram& program)
 {
-    return failure_of(program, std::string("cannot be copied into memory for a rank (") +
-                                   std::strerror(errno) +
-                                   "); raise ulimit -n or the memory limit, or run it with "
-                                   "--ranks process");
+    return failure_of(program, why_no_memory_file(errno));
 }
 
 /// A memory file for each copy, filled but for what comes from the originals.

@@ -15,6 +15,7 @@
 #include "host.hpp"
 #include "host_words.hpp"
 #include "program_report.hpp"
+#include "rank_zone.hpp"
 
 namespace {
 
@@ -133,6 +134,7 @@ int run(const std::vector<std::string>& words, char** arguments)
     if (!library) {
         return fail(not_started_exit_code, library.sentence());
     }
+    InZone::prepare();
     // Stays: threads that ranks have left behind may look at it to the last moment.
     auto* const host =
         new Host(std::move(plan.value()), std::move(programs.value()), library.value());

@@ -49,6 +49,12 @@ constexpr std::array copy_treatments = {
     Treatment{"optind", CopyTreatment::per_rank},
     Treatment{"opterr", CopyTreatment::per_rank},
     Treatment{"optopt", CopyTreatment::per_rank},
+    Treatment{"tzname", CopyTreatment::per_rank},
+    Treatment{"__tzname", CopyTreatment::per_rank},
+    Treatment{"timezone", CopyTreatment::per_rank},
+    Treatment{"__timezone", CopyTreatment::per_rank},
+    Treatment{"daylight", CopyTreatment::per_rank},
+    Treatment{"__daylight", CopyTreatment::per_rank},
     // Has been false since the host started its first thread, and stays so.
     Treatment{"__libc_single_threaded", CopyTreatment::fixed},
     Treatment{"_sys_errlist", CopyTreatment::fixed},

@@ -124,9 +124,13 @@ int Info_create(Call& call, MPI_Info* info)
 
 int Info_create_env(Call& call, int argc, char* argv[], MPI_Info* info)
 {
-    Info entries = argc > 0 && argv != nullptr ? object::describe_program(argc, argv)
-                                               : object::describe_program();
-    const object::RankAccess* rank = call.rank_or_null();
+    object::RankAccess* const rank = call.rank_or_null();
+    const auto describe_own = [rank] {
+        return rank != nullptr ? object::as_rank(*rank).describe_own_program()
+                               : object::describe_program();
+    };
+    Info entries =
+        argc > 0 && argv != nullptr ? object::describe_program(argc, argv) : describe_own();
     if (rank != nullptr && rank->phase != object::Phase::before_init) {
         for (const auto& [key, value] : rank_of(call).environment_info().entries()) {
             if (entries.find(key) == nullptr) {

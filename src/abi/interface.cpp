@@ -88,4 +88,5 @@ extern "C" const struct headway_interface_1 headway_interface_1 = {
     &headway::object::host_ranks,       &headway::object::enter_rank,
     &headway::abi::leave_rank,          &headway::object::end_hosted_job,
     &headway::object::close_ranks,      &headway::object::schedule_ranks,
+    &headway::object::name_program,
 };

@@ -33,7 +33,9 @@ void describe_place(Info& info)
     set_if_fits(info, "arch", platform::machine_name());
 }
 
-Info describe(const std::vector<std::string>& words)
+}  // namespace
+
+Info describe_program(const std::vector<std::string>& words)
 {
     Info info;
     std::string arguments;
@@ -47,8 +49,6 @@ Info describe(const std::vector<std::string>& words)
     describe_place(info);
     return info;
 }
-
-}  // namespace
 
 const std::string* Info::find(std::string_view key) const noexcept
 {
@@ -77,7 +77,7 @@ Info describe_program(int argc, char* const* argv)
     for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; ++i) {
         words.emplace_back(argv[i]);
     }
-    return describe(words);
+    return describe_program(words);
 }
 
 Info describe_program()
@@ -87,7 +87,7 @@ Info describe_program()
     for (std::string word; std::getline(file, word, '\0');) {
         words.push_back(word);
     }
-    return describe(words);
+    return describe_program(words);
 }
 
 }  // namespace headway::object

@@ -30,6 +30,7 @@ class Info {
 /// What a program was started as, as far as it is known here: the keys of MPI_INFO_ENV (MPI-5.0
 /// section 11.2.1) that need no running MPI. `argc` and `argv` as main() got them, or none.
 Info describe_program(int argc, char* const* argv);
+Info describe_program(const std::vector<std::string>& words);
 
 /// The same from what the system knows of this process.
 Info describe_program();

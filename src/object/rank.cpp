@@ -185,10 +185,15 @@ Session* Rank::find_session(std::uint32_t number) noexcept
     return nullptr;
 }
 
+Info Rank::describe_own_program() const
+{
+    return program_words_.empty() ? describe_program() : describe_program(program_words_);
+}
+
 void Rank::describe_environment()
 {
     universe_size_ = process_.rank_count();
-    environment_info_ = describe_program();
+    environment_info_ = describe_own_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
     environment_info_.set("thread_level", name_of_thread_level(thread_level_));
     environment_info_.set(memory_kinds_key, supported_memory_kinds(""));

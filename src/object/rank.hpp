@@ -81,6 +81,11 @@ class Rank : public RankAccess {
     }
     /// Datatypes of Fortran by combiner, precision and range, which stay as long as the rank.
     std::map<std::array<int, 3>, MPI_Datatype>& fortran_types() noexcept { return fortran_types_; }
+    /// What its program is started with, where that is not what its process is started with.
+    /// Before the program starts.
+    void name_program(std::vector<std::string> words) { program_words_ = std::move(words); }
+    /// What is known of the program without a running MPI.
+    Info describe_own_program() const;
     /// What MPI_INFO_ENV stands for.
     const Info& environment_info() const noexcept { return environment_info_; }
 
@@ -154,6 +159,7 @@ class Rank : public RankAccess {
     KeyvalTable keyvals_;
     std::unordered_map<HandleBits, TypeNotes> predefined_type_notes_;
     std::map<std::array<int, 3>, MPI_Datatype> fortran_types_;
+    std::vector<std::string> program_words_;  ///< none: the process's
     Info environment_info_;
     int universe_size_ = 0;
     std::unique_ptr<platform::DeviceMemory> device_memory_;

@@ -398,6 +398,11 @@ void enter_rank(int index)
     platform::set_current_rank(static_cast<RankAccess*>(&process->rank(index)));
 }
 
+void name_program(int count, const char* const* words)
+{
+    as_rank(*current_rank()).name_program({words, words + count});
+}
+
 RankEnd leave_rank()
 {
     Rank& rank = as_rank(*current_rank());

@@ -52,6 +52,9 @@ const headway_outside* schedule_ranks(const headway_scheduling* scheduling);
 /// The calling thread belongs to rank `index` of the hosted ones.
 void enter_rank(int index);
 
+/// What the program of the calling thread's rank, a hosted one, is started with.
+void name_program(int count, const char* const* words);
+
 /// Where a hosted rank stood with MPI when its program ended.
 enum class RankEnd { outside, inside, finalized, missed };
 

@@ -213,6 +213,49 @@ class Refused(HostTest):
             "-L" + str(self.folder), "-l:libmpi.so.40", "-Wl,-rpath," + str(self.folder))
         self.assertIn("another MPI library (libmpi.so.40)", self.refusal(program))
 
+    def test_what_a_process_has_once(self) -> None:
+        cases = (("char __thread big[40000]; int main(void) { return big[5]; }\n", "gcc",
+                  "bytes of thread-locals"),
+                 ("#include <stddef.h>\nvoid* malloc(size_t bytes) { return (void*)bytes; }\n"
+                  + self.EMPTY, "gcc", "defines malloc"),
+                 ("#include <cstdlib>\n#include <iostream>\n#include <new>\n"
+                  "void* operator new(std::size_t bytes) { return std::malloc(bytes); }\n"
+                  "int main() { std::cout << *new int(1); }\n", "g++", "defines _Znwm"),
+                 ("#include <error.h>\nint main(void) { return (int)error_message_count; }\n",
+                  "gcc", "uses the variable 'error_message_count' of libc.so.6"))
+        for source, compiler, sentence in cases:
+            with self.subTest(sentence=sentence):
+                said = self.refusal(self.make(source, compiler=compiler))
+                self.assertIn(sentence, said)
+                self.assertIn("--ranks process", said)
+
+    def test_programs_that_change_their_user(self) -> None:
+        path = self.folder / "changes"
+        shutil.copy(self.hosted, path)
+        path.chmod(0o4755)
+        said = self.refusal(str(path))
+        self.assertIn(f"{path} changes its user when it starts (setuid)", said)
+        self.assertIn("--ranks process", said)
+
+    def test_systems_without_memory_files(self) -> None:
+        without = self.compile("gcc", fixture.ROOT / "test/faults/without.c",
+                               self.folder / "without")
+        words = {
+            "mpiexec": (fixture.mpiexec(), "--ranks", self.host, "-n", "2"),
+            # As another launcher starts it: nobody has looked before.
+            "host": (HOST, "-n", "2", *(["--ult"] if self.host == "ult" else []))}
+        for name, command in words.items():
+            with self.subTest(who=name):
+                done = self.run_job("memfd", *command, self.hosted, "exit", command=without)
+                if done.returncode == 77:
+                    self.skipTest("no right to install a seccomp filter")
+                self.assertEqual((done.returncode, done.stdout), (127, ""), done.stderr)
+                lines = done.stderr.splitlines()
+                self.assertEqual(len(lines), 1, done.stderr)
+                self.assertRegex(lines[0], "^headway.*: .*hosted")
+                self.assertIn("no memory files (memfd_create: Operation not permitted)", lines[0])
+                self.assertIn("--ranks process", lines[0])
+
     def test_functions(self) -> None:
         program = self.make("#include <unistd.h>\nint main(void) { return daemon(0, 0); }\n")
         self.assertIn("calls daemon", self.refusal(program))

@@ -152,6 +152,48 @@ static void show_libc(void)
     say("libc %d %d %f %s %d", first, second, third, joined, parts->tm_mday);
 }
 
+/* Zones that differ from rank to rank, while others convert in theirs. */
+static void show_zone(void)
+{
+    static const char* const zones[] = {"AAA1", "BBB-2CCC", ":Europe/Berlin", "", "AAA1"};
+    const time_t summer = 962409600;
+    const time_t old = 0;
+    struct tm parts;
+    char text[40] = "";
+    say("zone at first %s %s %ld %d", tzname[0], tzname[1], timezone, daylight);
+    setenv("TZ", zones[rank % 5], 1);
+    tzset();
+    say("zone %s %s %ld %d", tzname[0], tzname[1], timezone, daylight);
+    int strange = 0;
+    for (int round = 0; round < 100; round++) {
+        const char* const before = tzname[0];
+        const long seconds_before = timezone;
+        sched_yield();
+        strange += strcmp(tzname[0], before) != 0 || timezone != seconds_before;
+        localtime(round % 2 == 0 ? &summer : &old);
+    }
+    strftime(text, sizeof text, "%H %Z %z", localtime(&summer));
+    memset(&parts, 0, sizeof parts);
+    parts.tm_year = 100;
+    parts.tm_mday = 1;
+    const long start = (long)mktime(&parts);
+    setenv("TZ", "DDD9", 1);
+    localtime_r(&summer, &parts); /* does not look at TZ */
+    const int hour = parts.tm_hour;
+    say("zone keeps %d %s %ld %d, then %d %s", strange, text, start, hour,
+        localtime(&summer)->tm_hour, tzname[0]);
+}
+
+/* Which are the program's to change. */
+static void change_words(char** words)
+{
+    for (char* each = words[0]; *each != '\0'; each++) {
+        *each = (char)('a' + rank);
+    }
+    sched_yield();
+    say("words %c%c", words[0][0], words[0][1]);
+}
+
 static void show_options(int count, char** words)
 {
     char line[200] = "";
@@ -293,6 +335,8 @@ int main(int count, char** words)
         }
         show_streams();
         show_fork();
+        show_zone();
+        change_words(words);
     } else {
         end(what);
     }

@@ -105,9 +105,9 @@ TEST(ProgramFacts, RefusesWithTheCure)
                   .find("defines _Znwm"),
               std::string::npos);
     EXPECT_NE(refusal("gcc",
-                      "#include <time.h>\n#include <stdio.h>\n"
-                      "int main(void){return puts(tzname[0]);}")
-                  .find("tzname' of libc.so.6"),
+                      "#define _GNU_SOURCE\n#include <regex.h>\n"
+                      "int main(void){return (int)re_syntax_options;}")
+                  .find("re_syntax_options' of libc.so.6"),
               std::string::npos);
     EXPECT_NE(refusal("gcc -fsanitize=address", empty).find("libasan"), std::string::npos);
 }
