@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""outside.py fftw|hpcc: a program that nobody here wrote, built with the staged wrappers and run
-through its own tests at 2 and 4 ranks.
+"""outside.py fftw|hpcc|netpipe|lightgbm: a program that nobody here wrote, built with the staged
+wrappers and run through its own tests at 2 and 4 ranks; all but the first one with ranks as
+processes, as threads and as user-level threads of one process, from the same file.
 
-The source is Debian's, of a pinned version and hash, fetched once into the user's cache by the
-machine's own apt. What does not depend on MPI is built once and kept there.
+The source is Debian's, fetched by the machine's own apt, or that of the package index of Python, of
+a pinned version and hash, fetched once into the user's cache. What does not depend on MPI is built
+once and kept there.
 """
 
 import argparse
 import hashlib
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +33,7 @@ from tools import tree  # noqa: E402  (the path has to be there first)
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LIMIT_S = 900
+HOSTS = ("process", "thread", "ult")  # of mpiexec --ranks
 # Names of Fortran's handles, which the C header of the standard ABI leaves to Fortran; FFTW gives
 # its Fortran interface a communicator by them.
 FORTRAN_NAMES = "-DMPI_Fint=int -DMPI_Comm_f2c=MPI_Comm_fromint"
@@ -39,12 +46,13 @@ class OutsideError(Exception):
 @dataclass(frozen=True)
 class Program:
     package: str
-    version: str  # of Debian's source package
+    version: str  # of Debian's source package, else of Python's
     archive: str
     sha256: str
     folder: str  # in the archive
     build: Callable[[Path], None]
     check: Callable[[Path], None]
+    is_debian: bool = True
 
 
 def stage() -> Path:
@@ -81,26 +89,48 @@ def is_right(path: Path, program: Program) -> bool:
             and hashlib.sha256(path.read_bytes()).hexdigest() == program.sha256)
 
 
+def fetch_from_debian(program: Program, folder: Path) -> None:
+    for part in ("lists/partial", "cache/archives/partial", "parts"):
+        (folder / part).mkdir(parents=True)
+    (folder / "sources.list").write_text("\n".join(source_lines()) + "\n")
+    # Nothing of the machine's own apt is touched.
+    own = [word for setting in (f"Dir::Etc::SourceList={folder}/sources.list",
+                                f"Dir::Etc::SourceParts={folder}/parts",
+                                f"Dir::State::Lists={folder}/lists",
+                                f"Dir::Cache={folder}/cache", "APT::Sandbox::User=")
+           for word in ("-o", setting)]
+    run("apt-get", *own, "-q", "update")
+    run("apt-get", *own, "-q", "source", "--download-only", "--tar-only",
+        f"{program.package}={program.version}", cwd=folder)
+
+
+def fetch_from_index(program: Program, folder: Path) -> None:
+    """As pip would, which builds what it downloads."""
+    asked = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"],
+                           capture_output=True, text=True, check=False)
+    index = asked.stdout.strip() or os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple")
+    page = f"{index.rstrip('/')}/{program.package}/"
+    try:
+        with urllib.request.urlopen(page, timeout=60) as answer:
+            text = answer.read().decode()
+        links = [link for link in re.findall(r'href="([^"]+)"', text)
+                 if urllib.parse.urlsplit(link).path.endswith("/" + program.archive)]
+        if not links:
+            raise OutsideError(f"{page} has no {program.archive}")
+        with urllib.request.urlopen(urllib.parse.urljoin(page, links[0]), timeout=60) as answer:
+            (folder / program.archive).write_bytes(answer.read())
+    except urllib.error.URLError as error:
+        raise OutsideError(f"{page} cannot be read: {error}") from error
+
+
 def fetch(program: Program) -> Path:
     """The archive in the user's cache."""
     kept = tree.cache() / "sources" / program.archive
     if is_right(kept, program):
         return kept
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for part in ("lists/partial", "cache/archives/partial", "parts"):
-            (folder / part).mkdir(parents=True)
-        (folder / "sources.list").write_text("\n".join(source_lines()) + "\n")
-        # Nothing of the machine's own apt is touched.
-        own = [word for setting in (f"Dir::Etc::SourceList={folder}/sources.list",
-                                    f"Dir::Etc::SourceParts={folder}/parts",
-                                    f"Dir::State::Lists={folder}/lists",
-                                    f"Dir::Cache={folder}/cache", "APT::Sandbox::User=")
-               for word in ("-o", setting)]
-        run("apt-get", *own, "-q", "update")
-        run("apt-get", *own, "-q", "source", "--download-only", "--tar-only",
-            f"{program.package}={program.version}", cwd=folder)
-        fetched = folder / program.archive
+        (fetch_from_debian if program.is_debian else fetch_from_index)(program, Path(name))
+        fetched = Path(name) / program.archive
         if not is_right(fetched, program):
             raise OutsideError(f"{program.archive} is not the file that was pinned")
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -186,15 +216,86 @@ def check_hpcc(folder: Path) -> None:
         lines = list(template)
         for number, value in ((6, "200 Ns"), (8, "32 NBs"), (11, f"{rows} Ps"), (12, "2 Qs")):
             lines[number - 1] = value
+        for host in HOSTS:
+            with tempfile.TemporaryDirectory() as name:
+                (Path(name) / "hpccinf.txt").write_text("\n".join(lines) + "\n")
+                run("mpiexec", "--ranks", host, "-n", str(ranks), folder / "hpcc", cwd=Path(name))
+                said = (Path(name) / "hpccoutf.txt").read_text(errors="replace")
+            passed = len(re.findall(r"PASSED|\(passed\)", said))
+            if "Success=1" not in said or re.search(r"FAILED|\(failed\)", said) or passed < 10:
+                raise OutsideError(f"hpcc at {ranks} ranks ({host}) does not say that all is "
+                                   f"right:\n{said[-6000:]}")
+            print(f"hpcc: {passed} results verified at {ranks} ranks ({host})")
+
+
+def build_netpipe(folder: Path) -> None:
+    (folder / "NPmpi").unlink(missing_ok=True)
+    run("make", "mpi", "MPICC=mpicc", cwd=folder)
+
+
+def check_netpipe(folder: Path) -> None:
+    """Messages of all lengths and some bytes more or less, each byte of which is looked at."""
+    for host in HOSTS:
         with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "hpccinf.txt").write_text("\n".join(lines) + "\n")
-            run("mpiexec", "-n", str(ranks), folder / "hpcc", cwd=Path(name))
-            said = (Path(name) / "hpccoutf.txt").read_text(errors="replace")
-        passed = len(re.findall(r"PASSED|\(passed\)", said))
-        if "Success=1" not in said or re.search(r"FAILED|\(failed\)", said) or passed < 10:
-            raise OutsideError(f"hpcc at {ranks} ranks does not say that all is right:\n"
-                               + said[-6000:])
-        print(f"hpcc: {passed} results verified at {ranks} ranks")
+            said = run("mpiexec", "--ranks", host, "-n", "2", folder / "NPmpi", "-i", "-u",
+                       "3000000", cwd=Path(name))
+        passed = said.count("Integrity check passed")
+        if passed != 39 or re.search("(?i)fail|error", said):
+            raise OutsideError(f"netpipe ({host}):\n{said[-3000:]}")
+        print(f"netpipe: messages of {passed} lengths arrived whole ({host})")
+
+
+def build_lightgbm(folder: Path) -> None:
+    """C++ with exceptions, thread_local and OpenMP; its learners are machines that exchange
+    histograms by messages."""
+    package = folder / "lightgbm"
+    if package.is_dir():  # of Python, where the program is to be
+        package.rename(folder / "python_package")
+    build = folder / "build"
+    run("cmake", "-S", folder, "-B", build, "-DUSE_MPI=ON", "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
+    package.unlink(missing_ok=True)
+    run("make", "-C", build, "-j2", "lightgbm")
+
+
+LIGHTGBM_TRAINING = """
+task = train
+objective = binary
+data = train.csv
+tree_learner = data
+num_threads = 2
+num_trees = 20
+num_leaves = 15
+deterministic = true
+force_row_wise = true
+output_model = model
+"""
+
+
+def check_lightgbm(folder: Path) -> None:
+    """The model that several ranks learn is the same, to the last byte, whatever ranks are."""
+    draw = random.Random(5)
+    rows = []
+    for _ in range(3000):
+        values = [draw.gauss(0, 1) for _ in range(8)]
+        label = int(values[0] * values[1] + values[2] / 2 + draw.gauss(0, 0.3) > 0)
+        rows.append(",".join([str(label), *(f"{value:.5f}" for value in values)]))
+    for ranks in (2, 4):
+        models = {}
+        for host in HOSTS:
+            with tempfile.TemporaryDirectory() as name:
+                here = Path(name)
+                (here / "train.csv").write_text("\n".join(rows) + "\n")
+                (here / "training").write_text(f"{LIGHTGBM_TRAINING}num_machines = {ranks}\n")
+                run("mpiexec", "--ranks", host, "-n", str(ranks), folder / "lightgbm",
+                    "config=training", cwd=here)
+                models[host] = (here / "model").read_text()
+        trees = models["process"].count("Tree=")
+        if trees != 20 or len(set(models.values())) != 1:
+            raise OutsideError(f"lightgbm at {ranks} ranks: {trees} trees, models of "
+                               + ", ".join(f"{host} {hashlib.sha256(text.encode()).hexdigest()}"
+                                           for host, text in models.items()))
+        print(f"lightgbm: {trees} trees, the same from {', '.join(HOSTS)}, at {ranks} ranks")
 
 
 PROGRAMS = {
@@ -204,6 +305,12 @@ PROGRAMS = {
     "hpcc": Program("hpcc", "1.5.0-3", "hpcc_1.5.0.orig.tar.gz",
                     "0a6fef7ab9f3347e549fed65ebb98234feea9ee18aea0c8f59baefbe3cf7ffb8",
                     "hpcc-1.5.0", build_hpcc, check_hpcc),
+    "netpipe": Program("netpipe", "3.7.2-8", "netpipe_3.7.2.orig.tar.gz",
+                       "13dac884ff52951636f651c421f5ff4a853218a95aa28a4a852402ee385a2ab8",
+                       "NetPIPE-3.7.2", build_netpipe, check_netpipe),
+    "lightgbm": Program("lightgbm", "4.5.0", "lightgbm-4.5.0.tar.gz",
+                        "e1cd7baf0318d4e308a26575a63a4635f08df866ad3622a9d8e3d71d9637a1ba",
+                        "lightgbm-4.5.0", build_lightgbm, check_lightgbm, is_debian=False),
 }
 
 
