@@ -50,15 +50,6 @@ void leave_job_to_parent()
     is_forked_child.store(true, std::memory_order_relaxed);
 }
 
-/// The sentence has been printed by this rank: the launcher need not repeat it.
-void end_job(int code, std::string_view /*sentence*/)
-{
-    // (2) acquire, pairs with (1).
-    if (Process* process = own_process.load(std::memory_order_acquire); process != nullptr) {
-        process->abort_job(code, "");
-    }
-}
-
 [[noreturn]] void refuse_start(const char* function, const std::string& sentence, int rank)
 {
     platform::fatal(rank, std::string(function) + ": " + sentence);
@@ -88,6 +79,82 @@ boot::Way way_to_job()
                                           : boot::Way::automatic;
 }
 
+/// What a simulation was, in a line that is the same whenever it is repeated.
+void report_simulation(const platform::Baton& baton, int ranks, int failed)
+{
+    char line[240];
+    std::snprintf(line, sizeof line,
+                  "headway: simulation HEADWAY_SIM=%llu of %d ranks: %llu steps, %lld ns, "
+                  "schedule %016llx%s\n",
+                  static_cast<unsigned long long>(baton.seed()), ranks,
+                  static_cast<unsigned long long>(baton.steps()),
+                  static_cast<long long>(baton.elapsed_ns()),
+                  static_cast<unsigned long long>(baton.digest()),
+                  failed == 0 ? "" : "; it failed, and the same seed repeats it");
+    platform::write_error(line);
+}
+
+/// The ranks of a host program in a simulation: their main threads run one at a time.
+struct SimulationOfHosted {
+    /// The calling thread gets the baton, until it has left its seat.
+    SimulationOfHosted(std::uint64_t seed, int ranks) : baton(seed)
+    {
+        for (int i = 0; i < ranks; ++i) {
+            seats.push_back(baton.add_seat());
+        }
+    }
+    void enter(int index)
+    {
+        const auto place = static_cast<std::size_t>(index);
+        if (seats[place] == nullptr) {
+            platform::fatal(index,
+                            "a simulation (HEADWAY_SIM) runs the main threads of ranks only, and "
+                            "this program starts others; unset it");
+        }
+        baton.take_seat(std::exchange(seats[place], nullptr));
+        baton.name_seat(("rank " + std::to_string(index)).c_str());
+    }
+    /// The calling rank has ended and the others go on. With the last one the simulation is over:
+    /// of the others, which only serve ranks, nobody runs any more.
+    void leave()
+    {
+        if (++ended_count == seats.size()) {
+            platform::own_scheduler = nullptr;
+        } else {
+            baton.leave_seat();
+        }
+    }
+    void report(int failed) const
+    {
+        report_simulation(baton, static_cast<int>(seats.size()), failed);
+    }
+
+    platform::Baton baton;
+    std::vector<platform::Scheduler::Seat*> seats;  ///< null: taken
+    std::size_t ended_count = 0;                    ///< belongs to who has the baton
+};
+
+/// Null: there is none. Written before ranks start, and stays: threads that ranks have left behind
+/// have it in hand.
+SimulationOfHosted* simulation_of_hosted = nullptr;
+
+void report_failed_simulation()
+{
+    if (simulation_of_hosted != nullptr) {
+        simulation_of_hosted->report(1);
+    }
+}
+
+/// The sentence has been printed by this rank: the launcher need not repeat it.
+void end_job(int code, std::string_view /*sentence*/)
+{
+    report_failed_simulation();
+    // (2) acquire, pairs with (1).
+    if (Process* process = own_process.load(std::memory_order_acquire); process != nullptr) {
+        process->abort_job(code, "");
+    }
+}
+
 Process& open_process(const RankBlock& ranks, bool is_host)
 {
     auto boot = boot::open_boot(way_to_job());
@@ -99,10 +166,11 @@ Process& open_process(const RankBlock& ranks, bool is_host)
     if (!process) {
         refuse_start(process.sentence(), index);
     }
-    if (process.value()->knobs().sim != 0) {
+    const std::uint64_t seed = process.value()->knobs().sim;
+    if (seed != 0 && (!is_host || process.value()->ranks_here() != process.value()->rank_count())) {
         refuse_start(
-            "HEADWAY_SIM simulates teams, whose ranks are threads of one program; unset it for a "
-            "job of processes",
+            "HEADWAY_SIM simulates ranks that are threads of one process; start them with mpiexec "
+            "--ranks thread, on one host and without --processes-per-node, or unset it",
             index);
     }
     Process* made = process.value().release();
@@ -111,6 +179,9 @@ Process& open_process(const RankBlock& ranks, bool is_host)
     platform::set_job_ender(&end_job);
     if (!is_host) {
         made->warn_about_settings();
+    }
+    if (seed != 0) {
+        simulation_of_hosted = new SimulationOfHosted(seed, made->ranks_here());
     }
     if (const auto joined = made->join_node(); !joined) {
         refuse_start(joined.sentence(), index);
@@ -231,21 +302,6 @@ void wait_for_everyone(Rank& rank)
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
     wait_until_quiet(rank);
-}
-
-/// What a simulation was, in a line that is the same whenever it is repeated.
-void report_simulation(const platform::Baton& baton, int ranks, int failed)
-{
-    char line[240];
-    std::snprintf(line, sizeof line,
-                  "headway: simulation HEADWAY_SIM=%llu of %d ranks: %llu steps, %lld ns, "
-                  "schedule %016llx%s\n",
-                  static_cast<unsigned long long>(baton.seed()), ranks,
-                  static_cast<unsigned long long>(baton.steps()),
-                  static_cast<long long>(baton.elapsed_ns()),
-                  static_cast<unsigned long long>(baton.digest()),
-                  failed == 0 ? "" : "; it failed, and the same seed repeats it");
-    platform::write_error(line);
 }
 
 /// Each rank's thread; the number of bodies that did not return 0.
@@ -379,13 +435,25 @@ int host_ranks(int first, int ranks, int all)
     // process that has several threads.
     (void)platform::join_process_barriers();
     (void)platform::join_thread_barriers();
-    return open_process({.first = first, .count = ranks, .all = all}, true).first_rank();
+    const int own_first =
+        open_process({.first = first, .count = ranks, .all = all}, true).first_rank();
+    if (simulation_of_hosted != nullptr) {
+        simulation_of_hosted->baton.leave_seat();
+    }
+    return own_first;
 }
 
 const headway_outside* schedule_ranks(const headway_scheduling* scheduling)
 {
     // (6) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
+    if (simulation_of_hosted != nullptr) {
+        refuse_start(
+            "HEADWAY_SIM has an order of its own for ranks; start them with mpiexec --ranks "
+            "thread, "
+            "or use --schedule-seed instead",
+            -1);
+    }
     process->schedule_by(*scheduling);
     return process->scheduler()->outside();
 }
@@ -394,7 +462,11 @@ void enter_rank(int index)
 {
     // (3) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
-    platform::own_scheduler = process->scheduler();
+    if (simulation_of_hosted != nullptr) {
+        simulation_of_hosted->enter(index);
+    } else {
+        platform::own_scheduler = process->scheduler();
+    }
     platform::set_current_rank(static_cast<RankAccess*>(&process->rank(index)));
 }
 
@@ -406,10 +478,18 @@ void name_program(int count, const char* const* words)
 RankEnd leave_rank()
 {
     Rank& rank = as_rank(*current_rank());
-    if (!rank.was_started()) {
-        return rank.process().note_absence() ? RankEnd::missed : RankEnd::outside;
+    const auto where_it_stood = [&rank] {
+        if (!rank.was_started()) {
+            return rank.process().note_absence() ? RankEnd::missed : RankEnd::outside;
+        }
+        return rank.is_running() ? RankEnd::inside : RankEnd::finalized;
+    };
+    const RankEnd end = where_it_stood();
+    // Else the job is over, and nobody else is to run before that.
+    if (simulation_of_hosted != nullptr && (end == RankEnd::finalized || end == RankEnd::outside)) {
+        simulation_of_hosted->leave();
     }
-    return rank.is_running() ? RankEnd::inside : RankEnd::finalized;
+    return end;
 }
 
 void end_hosted_job(int code)
@@ -422,6 +502,9 @@ void close_ranks()
 {
     // (4) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
+    if (simulation_of_hosted != nullptr && process->knobs().stats != 0) {
+        simulation_of_hosted->report(0);
+    }
     if (process->has_started()) {
         return;  // the last MPI_Finalize did it
     }
@@ -452,6 +535,7 @@ AnyTimePart& any_time_part(RankAccess* rank)
 void abort_job(RankAccess* rank, int code) noexcept
 {
     if (rank != nullptr) {
+        report_failed_simulation();
         as_rank(*rank).process().abort_job(code, "");
     }
     end_job(code, "");

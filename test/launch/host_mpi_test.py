@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI programs whose ranks are threads of one process: what MPI tells them, and what they share."""
 
+import re
 import subprocess
+import sys
 from typing import Any
 
 import fixture
 import host_processes_test
 import host_test
+
+sys.path.insert(0, str(fixture.ROOT / "python"))
+from headway import rivals
 
 MPICC = str(fixture.stage() / "bin/mpicc")
 
@@ -101,6 +106,43 @@ int rank_by_mpi(void) { int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank); return r
 """
 
 
+# With 8 MiB of constants. When all ranks are there, the first one adds up what their copies take.
+MUCH_CONSTANT = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+const char constants[8 << 20] = {1, [8 << 19] = 2, [(8 << 20) - 1] = 3};
+int main(int count, char** words)
+{
+    int rank, sum = 0;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (long i = 0; i < (long)sizeof constants; i += 4096) sum += constants[i];
+    sum += constants[sizeof constants - 1];
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        char line[600];
+        long named = 0, copied_kib = 0, kib;
+        int is_copy = 0;
+        FILE* const maps = fopen("/proc/self/smaps", "r");
+        while (fgets(line, sizeof line, maps)) {
+            const int is_head = strchr("0123456789abcdef", line[0]) && strchr(line, '-');
+            if (is_head) {
+                is_copy = strstr(line, "/memfd:much_constant") != NULL;
+                named += strstr(line, "/much_constant\\n") != NULL && !is_copy;
+            }
+            if (is_copy && sscanf(line, "Rss: %ld", &kib) == 1) copied_kib += kib;
+        }
+        fclose(maps);
+        printf("named %ld copied %ld sum %d\\n", named, copied_kib, sum);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
 class MpiInOneProcess(host_test.HostTest):
     def run_job(self, *words: str, **named: Any) -> "subprocess.CompletedProcess[str]":
         done = super().run_job(*words, **named)
@@ -142,6 +184,40 @@ class MpiInOneProcess(host_test.HostTest):
     def test_a_crowd(self) -> None:
         crowd = self.compile(MPICC, host_test.PROGRAMS / "crowd.c", self.folder / "crowd")
         self.assertEqual(self.in_both(8, crowd, "process")[0], "all is well")
+
+
+    def test_constants_are_there_once(self) -> None:
+        program = self.mpi_program("much_constant", MUCH_CONSTANT)
+        done = self.threads(64, program)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = re.fullmatch(r"named (\d+) copied (\d+) sum 6\n", done.stdout)
+        assert found is not None, done.stdout
+        # The text and the constants of each rank have the file's name.
+        self.assertGreaterEqual(int(found[1]), 2 * 64)
+        # What each rank has for itself: some pages, of which it writes to a few.
+        self.assertLess(int(found[2]), 64 * 40)
+
+    def test_the_very_file_that_mpich_built(self) -> None:
+        mpich = rivals.find("mpich")
+        if mpich is None:
+            self.skipTest("MPICH is not installed: ./dev rivals")
+        crowd = self.compile(str(mpich / "bin/mpicc_abi"), host_test.PROGRAMS / "crowd.c",
+                             self.folder / "crowd_of_mpich")
+        done = self.threads(8, crowd)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "all is well\n", ""))
+
+    def test_the_host_itself(self) -> None:
+        host = str(fixture.stage() / "bin/headway-host")
+
+        def said(option: str) -> str:
+            return subprocess.run(["readelf", option, "-W", host], text=True, capture_output=True,
+                                  check=True).stdout
+        copies = [line for line in said("-r").splitlines() if "R_X86_64_COPY" in line]
+        self.assertEqual(copies, [])
+        self.assertNotIn("libstdc++", said("-d"))
+        # Functions of C++ that it defines and shows to others.
+        shown = re.findall(r" DEFAULT +\d+ (_Z\w+)", said("--dyn-syms"))
+        self.assertEqual(shown, [])
 
 
 class MpiInUlt(MpiInOneProcess):
