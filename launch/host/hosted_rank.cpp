@@ -234,6 +234,7 @@ void HostedRank::run()
 void HostedRank::name_program()
 {
     std::vector<const char*> words;
+    words.reserve(arguments_.size());
     for (const std::string& each : arguments_) {
         words.push_back(each.c_str());
     }
@@ -504,6 +505,15 @@ HostedRank* asking_rank(const void* caller) noexcept
     const Host* const host = Host::of_process();
     const bool is_programs = rank != nullptr && host != nullptr && !host->library().has(caller);
     return is_programs ? rank : nullptr;
+}
+
+LibcState& state_of(HostedRank* rank)
+{
+    static LibcState idle;
+    static const bool is_ready =
+        ::initstate_r(1, idle.random_state, sizeof idle.random_state, &idle.random) == 0;
+    (void)is_ready;
+    return rank != nullptr ? rank->libc() : idle;
 }
 
 }  // namespace headway::launch

@@ -176,4 +176,7 @@ class HostedRank {
 /// MPI library asks, or a thread of the host.
 HostedRank* asking_rank(const void* caller) noexcept;
 
+/// The rank's; null: what belongs to nobody, for threads of the host.
+LibcState& state_of(HostedRank* rank);
+
 }  // namespace headway::launch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // State that libc keeps once a process: each rank has its own. A thread of the host gets what
-// belongs to nobody (idle_state), as it has no use for any of it.
+// belongs to nobody, as it has no use for any of it.
 #include <getopt.h>
 #include <unistd.h>
 
@@ -20,22 +20,9 @@ using headway::launch::HostedRank;
 using headway::launch::libc_functions;
 using headway::launch::LibcState;
 using headway::launch::OptionReader;
+using headway::launch::state_of;
 
 namespace {
-
-LibcState& idle_state()
-{
-    static LibcState state = {};
-    static const bool is_ready =
-        ::initstate_r(1, state.random_state, sizeof state.random_state, &state.random) == 0;
-    (void)is_ready;
-    return state;
-}
-
-LibcState& state_of(HostedRank* rank)
-{
-    return rank != nullptr ? rank->libc() : idle_state();
-}
 
 int draw(LibcState& state)
 {

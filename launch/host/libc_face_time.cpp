@@ -12,21 +12,9 @@ using headway::launch::asking_rank;
 using headway::launch::HostedRank;
 using headway::launch::InZone;
 using headway::launch::libc_functions;
-using headway::launch::LibcState;
+using headway::launch::state_of;
 
 namespace {
-
-/// What belongs to nobody, for threads of the host.
-LibcState& idle_state()
-{
-    static LibcState state = {};
-    return state;
-}
-
-LibcState& state_of(HostedRank* rank)
-{
-    return rank != nullptr ? rank->libc() : idle_state();
-}
 
 /// Calls what depends on the zone, in that of the rank. `looks`: whether it looks at TZ.
 template <typename Function, typename... Arguments>

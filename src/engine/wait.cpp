@@ -112,7 +112,9 @@ class Patience {
     bool has_turn_left()
     {
         if (!looks_at_other_core_) {
-            return yields_left_ != 0 && yields_left_-- != 0;
+            const bool is_left = yields_left_ != 0;
+            yields_left_ -= is_left ? 1 : 0;
+            return is_left;
         }
         const std::int64_t now_ns = platform::monotonic_ns();
         if (spin_until_ns_ == 0) {
