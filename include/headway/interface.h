@@ -115,7 +115,8 @@ struct headway_interface_1 {
      * For a process that hosts ranks without being their program (mpiexec --ranks thread).
      * host_ranks: makes this process the host of `ranks` ranks of the launcher's job, from number
      * `first` on, of `all` in the job (0: every process hosts as many, `first` means nothing), and
-     * returns the first one's number. What goes wrong is said, and ends the job. Once a process.
+     * returns the first one's number. What goes wrong is said, and ends the job. Once a process;
+     * where that has a second thread already, it takes some ten milliseconds longer.
      */
     int (*host_ranks)(int first, int ranks, int all);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -19,7 +18,7 @@
 #include "object/leaks.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
-#include "platform/baton.hpp"
+#include "object/simulation.hpp"
 #include "platform/current_rank.hpp"
 #include "platform/fatal.hpp"
 #include "platform/fork.hpp"
@@ -35,6 +34,10 @@ namespace {
 /// The process that MPI_Init made: it stays after MPI_Finalize, so that late calls can be told
 /// what is wrong. One a program run; everything else hangs off it.
 std::atomic<Process*> own_process{nullptr};
+
+/// Of a process that hosts ranks; null: there is none. Written before ranks start, and stays:
+/// threads that ranks have left behind have it in hand.
+Simulation* hosted_simulation = nullptr;
 
 // Set in the child of a fork, before it has a second thread; relaxed for that reason.
 std::atomic<bool> is_forked_child{false};
@@ -79,69 +82,11 @@ boot::Way way_to_job()
                                           : boot::Way::automatic;
 }
 
-/// What a simulation was, in a line that is the same whenever it is repeated.
-void report_simulation(const platform::Baton& baton, int ranks, int failed)
-{
-    char line[240];
-    std::snprintf(line, sizeof line,
-                  "headway: simulation HEADWAY_SIM=%llu of %d ranks: %llu steps, %lld ns, "
-                  "schedule %016llx%s\n",
-                  static_cast<unsigned long long>(baton.seed()), ranks,
-                  static_cast<unsigned long long>(baton.steps()),
-                  static_cast<long long>(baton.elapsed_ns()),
-                  static_cast<unsigned long long>(baton.digest()),
-                  failed == 0 ? "" : "; it failed, and the same seed repeats it");
-    platform::write_error(line);
-}
-
-/// The ranks of a host program in a simulation: their main threads run one at a time.
-struct SimulationOfHosted {
-    /// The calling thread gets the baton, until it has left its seat.
-    SimulationOfHosted(std::uint64_t seed, int ranks) : baton(seed)
-    {
-        for (int i = 0; i < ranks; ++i) {
-            seats.push_back(baton.add_seat());
-        }
-    }
-    void enter(int index)
-    {
-        const auto place = static_cast<std::size_t>(index);
-        if (seats[place] == nullptr) {
-            platform::fatal(index,
-                            "a simulation (HEADWAY_SIM) runs the main threads of ranks only, and "
-                            "this program starts others; unset it");
-        }
-        baton.take_seat(std::exchange(seats[place], nullptr));
-        baton.name_seat(("rank " + std::to_string(index)).c_str());
-    }
-    /// The calling rank has ended and the others go on. With the last one the simulation is over:
-    /// of the others, which only serve ranks, nobody runs any more.
-    void leave()
-    {
-        if (++ended_count == seats.size()) {
-            platform::own_scheduler = nullptr;
-        } else {
-            baton.leave_seat();
-        }
-    }
-    void report(int failed) const
-    {
-        report_simulation(baton, static_cast<int>(seats.size()), failed);
-    }
-
-    platform::Baton baton;
-    std::vector<platform::Scheduler::Seat*> seats;  ///< null: taken
-    std::size_t ended_count = 0;                    ///< belongs to who has the baton
-};
-
-/// Null: there is none. Written before ranks start, and stays: threads that ranks have left behind
-/// have it in hand.
-SimulationOfHosted* simulation_of_hosted = nullptr;
-
+/// Where nobody else runs meanwhile: a rank that has given the baton away would say what others do.
 void report_failed_simulation()
 {
-    if (simulation_of_hosted != nullptr) {
-        simulation_of_hosted->report(1);
+    if (hosted_simulation != nullptr && platform::own_scheduler != nullptr) {
+        hosted_simulation->report(true);
     }
 }
 
@@ -181,7 +126,7 @@ Process& open_process(const RankBlock& ranks, bool is_host)
         made->warn_about_settings();
     }
     if (seed != 0) {
-        simulation_of_hosted = new SimulationOfHosted(seed, made->ranks_here());
+        hosted_simulation = new Simulation(seed, made->ranks_here());
     }
     if (const auto joined = made->join_node(); !joined) {
         refuse_start(joined.sentence(), index);
@@ -406,7 +351,7 @@ bool close_session(Rank& rank, Session& session)
 
 int run_team(int ranks, int (*body)(void*), void* argument)
 {
-    std::unique_ptr<platform::Baton> baton;  // outlives the process, whose agent takes part
+    std::unique_ptr<Simulation> simulation;  // outlives the process, whose agent takes part
     auto opened = Process::open(boot::open_single(), {.count = ranks});
     if (!opened) {
         refuse_start(opened.sentence(), -1);
@@ -414,7 +359,7 @@ int run_team(int ranks, int (*body)(void*), void* argument)
     Process& process = *opened.value();
     process.warn_about_settings();
     if (const std::uint64_t seed = process.knobs().sim; seed != 0) {
-        baton = std::make_unique<platform::Baton>(seed);
+        simulation = std::make_unique<Simulation>(seed, ranks);
     }
     if (const auto joined = process.join_node(); !joined) {
         refuse_start(joined.sentence(), -1);
@@ -423,8 +368,8 @@ int run_team(int ranks, int (*body)(void*), void* argument)
     const bool stats = process.knobs().stats != 0;
     const int failed = run_ranks(process, body, argument);
     opened.value().reset();
-    if (baton != nullptr && (stats || failed != 0)) {
-        report_simulation(*baton, ranks, failed);
+    if (simulation != nullptr && (stats || failed != 0)) {
+        simulation->report(failed != 0);
     }
     return failed;
 }
@@ -437,8 +382,8 @@ int host_ranks(int first, int ranks, int all)
     (void)platform::join_thread_barriers();
     const int own_first =
         open_process({.first = first, .count = ranks, .all = all}, true).first_rank();
-    if (simulation_of_hosted != nullptr) {
-        simulation_of_hosted->baton.leave_seat();
+    if (hosted_simulation != nullptr) {
+        hosted_simulation->hand_over();
     }
     return own_first;
 }
@@ -447,7 +392,7 @@ const headway_outside* schedule_ranks(const headway_scheduling* scheduling)
 {
     // (6) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
-    if (simulation_of_hosted != nullptr) {
+    if (hosted_simulation != nullptr) {
         refuse_start(
             "HEADWAY_SIM has an order of its own for ranks; start them with mpiexec --ranks "
             "thread, "
@@ -462,8 +407,8 @@ void enter_rank(int index)
 {
     // (3) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
-    if (simulation_of_hosted != nullptr) {
-        simulation_of_hosted->enter(index);
+    if (hosted_simulation != nullptr) {
+        hosted_simulation->enter(index);
     } else {
         platform::own_scheduler = process->scheduler();
     }
@@ -486,8 +431,8 @@ RankEnd leave_rank()
     };
     const RankEnd end = where_it_stood();
     // Else the job is over, and nobody else is to run before that.
-    if (simulation_of_hosted != nullptr && (end == RankEnd::finalized || end == RankEnd::outside)) {
-        simulation_of_hosted->leave();
+    if (hosted_simulation != nullptr && (end == RankEnd::finalized || end == RankEnd::outside)) {
+        hosted_simulation->leave();
     }
     return end;
 }
@@ -502,8 +447,8 @@ void close_ranks()
 {
     // (4) acquire, pairs with (1).
     Process* const process = own_process.load(std::memory_order_acquire);
-    if (simulation_of_hosted != nullptr && process->knobs().stats != 0) {
-        simulation_of_hosted->report(0);
+    if (hosted_simulation != nullptr && process->knobs().stats != 0) {
+        hosted_simulation->report(false);
     }
     if (process->has_started()) {
         return;  // the last MPI_Finalize did it

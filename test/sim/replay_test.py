@@ -18,7 +18,9 @@ LINE = re.compile(r"^headway: simulation HEADWAY_SIM=(\d+) of (\d+) ranks: (\d+)
                   r"schedule ([0-9a-f]{16})(; it failed, .*)?$", re.MULTILINE)
 
 
-class ReplayTest(unittest.TestCase):
+class Replay(unittest.TestCase):
+    """What holds whatever makes threads of ranks. Its heirs say how a job is started."""
+
     folder: Path
 
     @classmethod
@@ -29,15 +31,13 @@ class ReplayTest(unittest.TestCase):
             subprocess.run([STAGE / "bin/mpicc", "-std=gnu99", "-O1", "-Wall", "-Werror", "-o",
                             cls.folder / path.stem, path], check=True)
 
-    def run_team(self, program: str, ranks: int = RANKS,
-                 **settings: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HEADWAY_TEAM": str(ranks), **settings}
-        return subprocess.run([str(self.folder / program)], env=environment, timeout=WATCHDOG_S,
-                              text=True, capture_output=True, check=False)
+    def run_ranks(self, program: str, ranks: int = RANKS,
+                  **settings: str) -> subprocess.CompletedProcess[str]:
+        raise NotImplementedError
 
     def schedule(self, seed: int, **settings: str) -> tuple[str, ...]:
         """What the simulation says of itself: ranks, steps, time, digest."""
-        ran = self.run_team("random_traffic", HEADWAY_SIM=str(seed), HEADWAY_STATS="1",
+        ran = self.run_ranks("random_traffic", HEADWAY_SIM=str(seed), HEADWAY_STATS="1",
                             CHECK_SEEDS="2", CHECK_MESSAGES="10", **settings)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         found = LINE.findall(ran.stderr)
@@ -66,7 +66,7 @@ class ReplayTest(unittest.TestCase):
         self.assertGreater(trace.stat().st_size, 1000)
 
     def test_a_standstill_says_who_waits_for_what(self) -> None:
-        ran = self.run_team("standstill", ranks=3, HEADWAY_SIM="12")
+        ran = self.run_ranks("standstill", ranks=3, HEADWAY_SIM="12")
         self.assertEqual(ran.returncode, 1)
         self.assertRegex(
             ran.stderr,
@@ -74,20 +74,37 @@ class ReplayTest(unittest.TestCase):
             r"rank 0 waits for a message from rank 1 with tag 7, rank 1 waits for a collective, "
             r"rank 2 waits for a collective.*; HEADWAY_SIM=12 repeats it\n")
 
+
+class TeamTest(Replay):
+    def run_ranks(self, program: str, ranks: int = RANKS,
+                 **settings: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HEADWAY_TEAM": str(ranks), **settings}
+        return subprocess.run([str(self.folder / program)], env=environment, timeout=WATCHDOG_S,
+                              text=True, capture_output=True, check=False)
+
     def test_a_failure_names_its_seed(self) -> None:
-        ran = self.run_team("standstill", HEADWAY_SIM="12", CHECK_FAILS="1", CHECK_SIM_SEEDS="3")
+        ran = self.run_ranks("standstill", HEADWAY_SIM="12", CHECK_FAILS="1", CHECK_SIM_SEEDS="3")
         self.assertEqual(ran.returncode, 1)
         self.assertRegex(ran.stderr, "HEADWAY_SIM=12 of 4 ranks: .*; it failed")
         self.assertRegex(ran.stderr, "FAIL: repeat it with .*HEADWAY_SIM=12 .*standstill\n")
         self.assertNotIn("HEADWAY_SIM=13", ran.stderr)
 
     def test_the_seeds_of_a_run_differ(self) -> None:
-        ran = self.run_team("random_traffic", HEADWAY_SIM="20", CHECK_SIM_SEEDS="3",
+        ran = self.run_ranks("random_traffic", HEADWAY_SIM="20", CHECK_SIM_SEEDS="3",
                             HEADWAY_STATS="1", CHECK_SEEDS="1", CHECK_MESSAGES="5")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         found = LINE.findall(ran.stderr)
         self.assertEqual([line[0] for line in found], ["20", "21", "22"])
         self.assertEqual(len({line[4] for line in found}), 3)
+
+    def test_processes_are_refused(self) -> None:
+        environment = {**os.environ, "HEADWAY_SIM": "1"}
+        ran = subprocess.run(
+            [str(STAGE / "bin/mpiexec"), "-n", "2", str(self.folder / "random_traffic")],
+            env=environment, timeout=WATCHDOG_S, text=True, capture_output=True, check=False)
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("HEADWAY_SIM simulates ranks that are threads of one process; start them "
+                      "with mpiexec --ranks thread", ran.stderr)
 
 
 # Ends with code 5 where the message of the highest rank comes first, which is up to the schedule.
@@ -130,12 +147,7 @@ int main(int count, char** words)
 
 
 @unittest.skipUnless((STAGE / "bin/headway-host").is_file(), "sanitizers have no host program")
-class HostedTest(ReplayTest):
-    """As teams, but for what teams alone can: several seeds in a run, a failed body."""
-
-    test_a_failure_names_its_seed = None  # type: ignore[assignment]
-    test_the_seeds_of_a_run_differ = None  # type: ignore[assignment]
-
+class HostedTest(Replay):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
@@ -144,8 +156,8 @@ class HostedTest(ReplayTest):
             subprocess.run([STAGE / "bin/mpicc", "-O1", "-Wall", "-Werror", "-o",
                             cls.folder / name, cls.folder / f"{name}.c", "-lpthread"], check=True)
 
-    def run_team(self, program: str, ranks: int = RANKS,
-                 **settings: str) -> subprocess.CompletedProcess[str]:
+    def run_ranks(self, program: str, ranks: int = RANKS,
+                  **settings: str) -> subprocess.CompletedProcess[str]:
         return self.run_job(program, "--ranks", "thread", "-n", str(ranks), **settings)
 
     def run_job(self, program: str, *words: str,
@@ -157,7 +169,7 @@ class HostedTest(ReplayTest):
     def test_a_failing_seed_fails_again(self) -> None:
         lines: dict[int, set[str]] = {}
         for seed in range(1, 21):
-            runs = [self.run_team("first", HEADWAY_SIM=str(seed), HEADWAY_STATS="1")
+            runs = [self.run_ranks("first", HEADWAY_SIM=str(seed), HEADWAY_STATS="1")
                     for _ in range(2)]
             self.assertEqual(runs[0].returncode, runs[1].returncode, runs[1].stderr)
             found = [LINE.findall(run.stderr) for run in runs]
@@ -170,9 +182,7 @@ class HostedTest(ReplayTest):
         self.assertEqual(set(lines), {0, 5}, "both orders are met")
 
     def test_what_is_refused(self) -> None:
-        cases = ((("-n", "2"), "HEADWAY_SIM simulates ranks that are threads of one process; start "
-                  "them with mpiexec --ranks thread"),
-                 (("--ranks", "thread", "--processes-per-node", "2", "-n", "2"),
+        cases = ((("--ranks", "thread", "--processes-per-node", "2", "-n", "2"),
                   "without --processes-per-node"),
                  (("--ranks", "ult", "-n", "2"), "HEADWAY_SIM has an order of its own for ranks"))
         for words, sentence in cases:
@@ -182,10 +192,17 @@ class HostedTest(ReplayTest):
                 self.assertIn(sentence, ran.stderr)
 
     def test_threads_of_a_rank_are_refused(self) -> None:
-        ran = self.run_team("starts_a_thread", HEADWAY_SIM="1")
+        ran = self.run_ranks("starts_a_thread", HEADWAY_SIM="1")
         self.assertNotEqual(ran.returncode, 0)
         self.assertIn("runs the main threads of ranks only, and this program starts others",
                       ran.stderr)
+
+
+def load_tests(loader: unittest.TestLoader, _tests: unittest.TestSuite,
+               _pattern: str | None) -> unittest.TestSuite:
+    """Not those of Replay itself."""
+    return unittest.TestSuite(loader.loadTestsFromTestCase(each)
+                              for each in (TeamTest, HostedTest))
 
 
 if __name__ == "__main__":
