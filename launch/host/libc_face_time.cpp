@@ -92,12 +92,6 @@ HEADWAY_FACE std::time_t mktime(std::tm* time)
                         time);
 }
 
-HEADWAY_FACE std::time_t timelocal(std::tm* time)
-{
-    return call_in_zone(asking_rank(__builtin_return_address(0)), true, libc_functions().mktime,
-                        time);
-}
-
 HEADWAY_FACE std::size_t strftime(char* into, std::size_t room, const char* format,
                                   const std::tm* time)
 {
@@ -107,14 +101,6 @@ HEADWAY_FACE std::size_t strftime(char* into, std::size_t room, const char* form
 
 HEADWAY_FACE std::size_t strftime_l(char* into, std::size_t room, const char* format,
                                     const std::tm* time, locale_t locale)
-{
-    return call_in_zone(asking_rank(__builtin_return_address(0)), true, libc_functions().strftime_l,
-                        into, room, format, time, locale);
-}
-
-/// As the C++ library calls it.
-HEADWAY_FACE std::size_t __strftime_l(char* into, std::size_t room, const char* format,
-                                      const std::tm* time, locale_t locale)
 {
     return call_in_zone(asking_rank(__builtin_return_address(0)), true, libc_functions().strftime_l,
                         into, room, format, time, locale);
@@ -134,15 +120,17 @@ HEADWAY_FACE std::size_t wcsftime_l(wchar_t* into, std::size_t room, const wchar
                         into, room, format, time, locale);
 }
 
-HEADWAY_FACE std::size_t __wcsftime_l(wchar_t* into, std::size_t room, const wchar_t* format,
-                                      const std::tm* time, locale_t locale)
-{
-    return call_in_zone(asking_rank(__builtin_return_address(0)), true, libc_functions().wcsftime_l,
-                        into, room, format, time, locale);
-}
-
 HEADWAY_FACE char* strptime(const char* text, const char* format, std::tm* into)
 {
     return call_in_zone(asking_rank(__builtin_return_address(0)), false, libc_functions().strptime,
                         text, format, into);
 }
+
+// The same under other names; the C++ library uses those with underscores.
+HEADWAY_FACE std::time_t timelocal(std::tm* time) noexcept __attribute__((alias("mktime")));
+HEADWAY_FACE std::size_t __strftime_l(char* into, std::size_t room, const char* format,
+                                      const std::tm* time, locale_t locale) noexcept
+    __attribute__((alias("strftime_l")));
+HEADWAY_FACE std::size_t __wcsftime_l(wchar_t* into, std::size_t room, const wchar_t* format,
+                                      const std::tm* time, locale_t locale) noexcept
+    __attribute__((alias("wcsftime_l")));

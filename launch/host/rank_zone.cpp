@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank_zone.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,9 @@ void InZone::set_first_values(const ZoneVariables& variables) noexcept
 
 void InZone::prepare()
 {
+    // A child of a fork would wait for ever for a thread that it does not have.
+    ::pthread_atfork([] { process_zone().mutex.lock(); }, [] { process_zone().mutex.unlock(); },
+                     [] { process_zone().mutex.unlock(); });
     ProcessZone& zone = process_zone();
     const std::lock_guard lock(zone.mutex);
     const char* const text = libc_functions().getenv("TZ");

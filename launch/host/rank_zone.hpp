@@ -36,7 +36,7 @@ class InZone {
     static void set_first_values(const ZoneVariables& variables) noexcept;
 
     /// Makes room in the process's environment: a thread that reads it then never meets it while it
-    /// grows. Before there is a second thread.
+    /// grows. From now on no fork comes between. Before there is a second thread.
     static void prepare();
 
   private:

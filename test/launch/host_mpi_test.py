@@ -106,6 +106,42 @@ int rank_by_mpi(void) { int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank); return r
 """
 
 
+# The first rank makes children that ask for the time, while the others do so all the time.
+CHILDREN_ASK_FOR_THE_TIME = """
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+int main(int count, char** words)
+{
+    const time_t moment = 962409600;
+    int rank, ranks, wrong = 0, is_over = 0;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank == 0) {
+        for (int i = 0; i < 500; i++) {
+            int status = 1;
+            const pid_t child = fork();
+            if (child == 0) _exit(localtime(&moment)->tm_year != 100);
+            wrong += waitpid(child, &status, 0) != child || status != 0;
+        }
+        for (int i = 1; i < ranks; i++) MPI_Send(0, 0, MPI_INT, i, 0, MPI_COMM_WORLD);
+        printf("%d wrong\\n", wrong);
+    } else {
+        MPI_Request over;
+        MPI_Irecv(0, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, &over);
+        while (!is_over) {
+            for (int i = 0; i < 100; i++) localtime(&moment);
+            MPI_Test(&over, &is_over, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Finalize();
+    return wrong;
+}
+"""
+
 # With 8 MiB of constants. When all ranks are there, the first one adds up what their copies take.
 MUCH_CONSTANT = """
 #include <mpi.h>
@@ -185,6 +221,10 @@ class MpiInOneProcess(host_test.HostTest):
         crowd = self.compile(MPICC, host_test.PROGRAMS / "crowd.c", self.folder / "crowd")
         self.assertEqual(self.in_both(8, crowd, "process")[0], "all is well")
 
+
+    def test_children_that_ask_for_the_time(self) -> None:
+        program = self.mpi_program("children", CHILDREN_ASK_FOR_THE_TIME)
+        self.assertEqual(self.in_both(3, program), ["0 wrong"])
 
     def test_constants_are_there_once(self) -> None:
         program = self.mpi_program("much_constant", MUCH_CONSTANT)
