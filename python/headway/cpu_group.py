@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def _folder() -> Path | None:
-    """The group of this process, if it is the topmost one, in which sessions are grouped."""
+def folder_of_groups() -> Path | None:
+    """Where one_group() makes groups: that of this process, if it is the topmost one, in which
+    sessions are grouped; None where they are not."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -37,7 +38,7 @@ def one_group() -> Iterator[None]:
     nothing changes."""
     top = made = None
     with contextlib.suppress(OSError):
-        top = _folder()
+        top = folder_of_groups()
         if top is not None:
             made = top / f"headway-{secrets.token_hex(4)}"
             made.mkdir()

@@ -58,14 +58,14 @@ void move_each(RunLoop loop, Stream<is_pack> stream, Move move)
     }
 }
 
-/// The same where processors do not see the next run coming. It is fetched `ahead` runs before its
-/// turn, 0: not at all; behind the last one that is a line of nobody, which is not looked at.
+/// The same without unrolling, as processors look for strides of one instruction. Where they do not
+/// see the next run coming, it is fetched `ahead` runs before its turn, 0: not at all; behind the
+/// last one that is a line of nobody, which is not looked at.
 template <bool is_pack, std::int64_t ahead, typename Move>
-void move_each_fetched(RunLoop loop, Stream<is_pack> stream, Move move)
+void move_one_by_one(RunLoop loop, Stream<is_pack> stream, Move move)
 {
     const auto lead = static_cast<std::uintptr_t>(loop.stride * ahead);
     constexpr int is_write = is_pack ? 0 : 1;
-    // Not unrolled: processors look for strides of one instruction.
 #pragma GCC unroll 1
     for (std::uint64_t i = 0; i < loop.count; ++i) {
         if constexpr (ahead != 0) {
@@ -125,7 +125,7 @@ void copy_fixed(RunLoop loop, Stream<is_pack> stream)
     const std::uint64_t distance = distance_of(loop);
     if constexpr (is_pack) {
         if (distance >= far_stride) {
-            return move_each_fetched<true, 3>(loop, stream, move);
+            return move_one_by_one<true, 3>(loop, stream, move);
         }
         if constexpr (is_grouped<bytes>) {
             if (loop.step == bytes) {
@@ -137,10 +137,10 @@ void copy_fixed(RunLoop loop, Stream<is_pack> stream)
             return unpack_halves(loop, stream, move);
         }
         if (distance >= far_stride) {
-            return move_each_fetched<false, 0>(loop, stream, move);
+            return move_one_by_one<false, 0>(loop, stream, move);
         }
         if (distance >= sparse_stride) {
-            return move_each_fetched<false, 64>(loop, stream, move);
+            return move_one_by_one<false, 64>(loop, stream, move);
         }
     }
     move_each<is_pack>(loop, stream, move);
