@@ -54,7 +54,13 @@ class AskedExecutor final : public Executor {
     {
         platform::name_thread("headway-agent");
         platform::allow_cpus(node.cpus());
-        platform::give_way();
+        // Where frames are delayed, it is asked to see that one is on its way: each step of a
+        // collective would wait for a turn of whoever computes.
+        if (node.schedule.withholds()) {
+            platform::take_short_turns();
+        } else {
+            platform::give_way();
+        }
     }
 
     void turn(Worker& worker, Agent& thread) override

@@ -126,6 +126,7 @@ void Watch::run()
 {
     platform::name_thread("headway-watch");
     platform::allow_cpus(node_.cpus());
+    platform::take_short_turns();
     Worker worker(node_, nullptr);
     if (node_.host_links != nullptr) {
         (void)timer_.set_alarm(node_.host_links->descriptor());  // else who polls looks by himself

@@ -3,6 +3,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
 
 namespace headway::platform {
 
@@ -60,6 +65,23 @@ void give_way_to_all() noexcept
 {
     const sched_param none{};
     (void)::sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
+void take_short_turns() noexcept
+{
+    // As the system defines it; its own header stands in the way of the C library's.
+    struct Attributes {
+        std::uint32_t size = sizeof(Attributes);
+        std::uint32_t policy = SCHED_OTHER;
+        std::uint64_t flags = 0;
+        std::int32_t nice = 0;
+        std::uint32_t priority = 0;
+        std::uint64_t runtime_ns = 100'000;  // the shortest turn there is
+        std::uint64_t deadline_ns = 0;
+        std::uint64_t period_ns = 0;
+    } attributes;
+    attributes.nice = ::getpriority(PRIO_PROCESS, 0);
+    (void)::syscall(SYS_sched_setattr, 0, &attributes, 0U);
 }
 
 SignalsBlocked::SignalsBlocked() noexcept
