@@ -10,8 +10,8 @@
 #include "protocol/coll/topology.hpp"
 #include "study/graph_order.hpp"
 #include "study/option_words.hpp"
-#include "study/rank_proof.hpp"
 #include "study/tuning_words.hpp"
+#include "study/verifier.hpp"
 
 namespace headway::study {
 
@@ -114,6 +114,14 @@ const char* name_of(NodeKind kind)
             return "receive";
         case NodeKind::copy:
             return "copy";
+        case NodeKind::publish:
+            return "publish";
+        case NodeKind::wait:
+            return "wait";
+        case NodeKind::peer_copy:
+            return "peer_copy";
+        case NodeKind::peer_reduce:
+            return "peer_reduce";
         case NodeKind::reduce:
             break;
     }
@@ -132,10 +140,13 @@ void print_graph(const Graph& graph, std::uint32_t machine_node)
     for (Graph::NodeIndex i = 0; i < graph.nodes().size(); ++i) {
         const GraphNode& step = graph.nodes()[i];
         std::printf("%s\n{\"kind\": \"%s\"", i == 0 ? "" : ",", name_of(step.kind));
-        if (step.kind == NodeKind::send || step.kind == NodeKind::receive) {
-            std::printf(", \"peer\": %u, \"slot\": %u", step.peer, step.slot);
+        if (is_message(step.kind) || reads_peer(step.kind)) {
+            std::printf(", \"peer\": %u", step.peer);
         }
-        if (has_source(step.kind)) {
+        if (is_message(step.kind)) {
+            std::printf(", \"slot\": %u", step.slot);
+        }
+        if (has_own_source(step.kind) || reads_peer(step.kind)) {
             print_extent("source", step.source);
         }
         if (has_target(step.kind)) {

@@ -29,16 +29,6 @@ bool do_overlap(Extent one, Extent other)
 
 }  // namespace
 
-bool has_source(NodeKind kind) noexcept
-{
-    return kind != NodeKind::receive;
-}
-
-bool has_target(NodeKind kind) noexcept
-{
-    return kind != NodeKind::send;
-}
-
 std::uint32_t size_of(const RankContract& facts, Space space, std::uint32_t block) noexcept
 {
     switch (space) {
@@ -95,12 +85,12 @@ std::optional<std::string> RankProof::examine_extent(Graph::NodeIndex node, Exte
 std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
 {
     const GraphNode& step = graph_->nodes()[node];
-    const bool is_message = step.kind == NodeKind::send || step.kind == NodeKind::receive;
-    if (is_message && (step.peer >= contract_->ranks.size() || step.peer == rank_)) {
+    if ((is_message(step.kind) || reads_peer(step.kind)) &&
+        (step.peer >= contract_->ranks.size() || step.peer == rank_)) {
         return describe(*graph_, node) + " names a peer that is no other rank of " +
                std::to_string(contract_->ranks.size());
     }
-    if (has_source(step.kind)) {
+    if (has_own_source(step.kind)) {
         if (auto fault = examine_extent(node, step.source)) {
             return fault;
         }
@@ -115,7 +105,8 @@ std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
         return describe(*graph_, node) + " writes block " + say(step.target.first_block) +
                " of send, which is the caller's input";
     }
-    if (is_message) {
+    // Of a peer's space, study/peer_proof speaks.
+    if (!has_own_source(step.kind)) {
         return std::nullopt;
     }
     if (do_overlap(step.source, step.target)) {
@@ -142,21 +133,21 @@ std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
 /// Two messages of one name must not be under way at once.
 std::optional<std::string> RankProof::examine_names()
 {
-    using Name = std::tuple<NodeKind, std::uint32_t, std::uint16_t, std::uint32_t>;
+    using Name = std::tuple<bool, std::uint32_t, std::uint16_t, std::uint32_t>;
     std::vector<Name> names;
     for (std::uint32_t place = 0; place < order_->sorted().size(); ++place) {
         const GraphNode& step = graph_->nodes()[order_->sorted()[place]];
-        if (step.kind == NodeKind::send || step.kind == NodeKind::receive) {
-            names.emplace_back(step.kind, step.peer, step.slot, place);
+        if (is_message(step.kind)) {
+            names.emplace_back(leaves(step.kind), step.peer, step.slot, place);
         }
     }
     std::ranges::sort(names);
     for (std::size_t i = 1; i < names.size(); ++i) {
-        const auto& [kind, peer, slot, place] = names[i - 1];
-        const auto& [next_kind, next_peer, next_slot, next_place] = names[i];
+        const auto& [does_leave, peer, slot, place] = names[i - 1];
+        const auto& [does_next_leave, next_peer, next_slot, next_place] = names[i];
         const Graph::NodeIndex first = order_->sorted()[place];
         const Graph::NodeIndex second = order_->sorted()[next_place];
-        if (kind == next_kind && peer == next_peer && slot == next_slot &&
+        if (does_leave == does_next_leave && peer == next_peer && slot == next_slot &&
             !order_->is_before(first, second)) {
             return describe(*graph_, first) + " and node " + say(second) +
                    " have one name, but no edges say which is the first";
@@ -179,11 +170,11 @@ std::optional<std::string> RankProof::examine_races()
         const auto note = [&](std::optional<std::string> found) {
             fault = fault ? fault : std::move(found);
         };
-        if (has_source(step.kind) || step.kind == NodeKind::reduce) {
+        if (has_own_source(step.kind)) {
             note(read(node, numbers.first(step.source), step.source.block_count));
         }
         const bool is_of_both = contract_->do_spaces_overlap && has_target(step.kind) &&
-                                step.target.space == Space::receive;
+                                step.target.space == Space::receive && step.target.block_count != 0;
         if (is_of_both) {
             note(write(node, 0, sends));
         }

@@ -42,9 +42,6 @@ class BlockNumbers {
     std::uint32_t counts_[3];
 };
 
-bool has_source(engine::NodeKind kind) noexcept;
-bool has_target(engine::NodeKind kind) noexcept;
-
 /// The name of the size of a block.
 std::uint32_t size_of(const RankContract& facts, engine::Space space, std::uint32_t block) noexcept;
 

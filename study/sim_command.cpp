@@ -161,6 +161,9 @@ std::optional<std::string> reason_to_skip(const coll::Row& row, const coll::Call
                    ? std::string("wants an even number of ranks")
                    : "wants a power of " + std::to_string(call.tuning.ports + 1) + " ranks";
     }
+    if (row.reads.peers && call.topology->node_count() > 1) {
+        return "is for the ranks of one node, which read each other's memory";
+    }
     if (messages > task.limit) {
         return std::to_string(messages) + " messages, --limit is " + std::to_string(task.limit);
     }

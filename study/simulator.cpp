@@ -74,8 +74,9 @@ LiveRank::LiveRank(const Graph& graph, std::uint64_t bytes)
     const engine::BlockLayout layout{graph.blocks, graph.block_count, 1, bytes};
     for (std::uint32_t i = 0; i < count(); ++i) {
         const GraphNode& from = graph.nodes()[i];
-        const bool is_receive = from.kind == NodeKind::receive;
-        nodes_[i].bytes = layout.size_bytes(is_receive ? from.target : from.source);
+        const bool is_receive = arrives(from.kind);
+        const bool carries = from.kind != NodeKind::publish && from.kind != NodeKind::wait;
+        nodes_[i].bytes = carries ? layout.size_bytes(is_receive ? from.target : from.source) : 0;
         nodes_[i].peer = from.peer;
         nodes_[i].slot = from.slot;
         nodes_[i].kind = from.kind;
@@ -284,17 +285,28 @@ void Engine::start(std::uint32_t rank, std::uint32_t node)
     const LiveRank::Node& step = ranks_[rank].live->node(node);
     switch (step.kind) {
         case NodeKind::send:
+        case NodeKind::publish:
             start_send(rank, node);
             return;
         case NodeKind::receive:
+        case NodeKind::wait:
             start_receive(rank, node);
             return;
         case NodeKind::copy:
         case NodeKind::reduce:
+        case NodeKind::peer_copy:
+        case NodeKind::peer_reduce:
             break;
     }
-    const double per_byte =
-        step.kind == NodeKind::copy ? machine_.copy_per_byte : machine_.reduce_per_byte;
+    double per_byte = 0;
+    if (step.kind == NodeKind::copy) {
+        per_byte = machine_.copy_per_byte;
+    } else if (step.kind != NodeKind::peer_copy) {
+        per_byte = machine_.reduce_per_byte;
+    }
+    if (reads_peer(step.kind)) {
+        per_byte += machine_.in_node.per_byte;
+    }
     push(take_cpu(rank, Machine::time_of(per_byte, step.bytes)), Kind::complete, rank, node);
 }
 

@@ -154,29 +154,44 @@ Traffic halving_traffic(Algorithm algorithm, Count size, std::uint32_t root)
                                                                 is_root_spared * cores};
 }
 
+/// Members that read each other's memory: what they tell, and the blocks that they read.
+Traffic direct_traffic(Algorithm algorithm, Count size)
+{
+    const Count pairs = size * (size - 1);
+    switch (algorithm) {
+        case Algorithm::bcast_direct:
+        case Algorithm::scatter_direct:
+            return {2 * (size - 1), size - 1};
+        case Algorithm::allreduce_direct:
+            return {3 * pairs, 2 * pairs};
+        default:
+            return {2 * pairs, pairs};
+    }
+}
+
 }  // namespace
 
 Traffic traffic_of(const coll::Row& row, const coll::Call& call)
 {
     const Count size = call.place.size;
     const Count pairs = size * (size - 1);
-    const Count rounds = round_messages(size, call.tuning.ports);
     const Count forwarded = call.root != 0 ? 1 : 0;
     if (row.reads.topology) {
         return TwoLevel(call).traffic(row.collective);
     }
+    if (row.reads.segments) {
+        return {call.tuning.segments * (size - 1), call.tuning.segments * (size - 1)};
+    }
+    if (row.reads.peers) {
+        return direct_traffic(row.algorithm, size);
+    }
     switch (row.algorithm) {
         case Algorithm::barrier_dissemination:
         case Algorithm::barrier_dissemination_ports:
-            return {size * rounds, 0};
+            return {size * round_messages(size, call.tuning.ports), 0};
         case Algorithm::barrier_linear:
         case Algorithm::allreduce_linear:
             return {2 * (size - 1), row.algorithm == Algorithm::barrier_linear ? 0 : 2 * size - 2};
-        case Algorithm::bcast_pipelined_chain:
-        case Algorithm::bcast_pipelined_tree:
-        case Algorithm::reduce_pipelined_chain:
-        case Algorithm::reduce_pipelined_tree:
-            return {call.tuning.segments * (size - 1), call.tuning.segments * (size - 1)};
         case Algorithm::bcast_scatter_ring:
             return {size - 1 + pairs - subtree_blocks(size), pairs};
         case Algorithm::reduce_flat:
@@ -201,7 +216,7 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::allgather_bruck_ports:
         case Algorithm::allgather_recursive_doubling:
         case Algorithm::allgather_exchange:
-            return {size * rounds, pairs};
+            return {size * round_messages(size, call.tuning.ports), pairs};
         case Algorithm::allgather_neighbor_exchange:
             return {size * size / 2, pairs};
         case Algorithm::alltoall_bruck:

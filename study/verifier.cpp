@@ -8,6 +8,7 @@
 
 #include "study/expressions.hpp"
 #include "study/graph_order.hpp"
+#include "study/peer_proof.hpp"
 #include "study/rank_proof.hpp"
 
 namespace headway::study {
@@ -34,6 +35,14 @@ std::string_view name_of(NodeKind kind)
             return "receive from";
         case NodeKind::copy:
             return "copy";
+        case NodeKind::publish:
+            return "publish to";
+        case NodeKind::wait:
+            return "wait for";
+        case NodeKind::peer_copy:
+            return "copy from";
+        case NodeKind::peer_reduce:
+            return "reduce from";
         case NodeKind::reduce:
             break;
     }
@@ -49,6 +58,7 @@ class Run {
     std::optional<std::string> run();
     std::optional<std::string> compare();
     Traffic traffic() const noexcept { return traffic_; }
+    std::span<const Met> meetings() const noexcept { return meetings_; }
 
   private:
     struct Place {
@@ -84,6 +94,7 @@ class Run {
     std::optional<std::string> start(Place place);
     std::optional<std::string> meet(Place place);
     std::optional<std::string> deliver(Place from, Place to);
+    Place source_of(Place place) const;
     std::optional<std::string> take(Place from, Extent source, Place to);
     std::optional<std::string> combine(Place place);
     void complete(Place place);
@@ -100,6 +111,8 @@ class Run {
     std::vector<Place> ready_;
     std::unordered_map<std::uint64_t, Waiting> waiting_[2];  ///< sends, receives
     Traffic traffic_;
+    bool do_read_peers_;
+    std::vector<Met> meetings_;  ///< where ranks read their peers
     std::size_t remaining_ = 0;
     /// Barriers only: by rank and node, who has surely begun when it starts, and when it is over.
     std::vector<std::vector<std::vector<bool>>> begun_;
@@ -120,7 +133,8 @@ Run::Run(std::span<const Graph> graphs, std::span<const GraphOrder> orders,
       orders_(orders),
       contract_(contract),
       ranks_(graphs.size()),
-      expressions_(static_cast<std::uint32_t>(graphs.size()), most_blocks(contract))
+      expressions_(static_cast<std::uint32_t>(graphs.size()), most_blocks(contract)),
+      do_read_peers_(has_peer_reads(graphs))
 {
     for (std::uint32_t rank = 0; rank < graphs.size(); ++rank) {
         const RankContract& facts = contract.ranks[rank];
@@ -174,16 +188,19 @@ std::optional<std::string> Run::start(Place place)
     switch (step.kind) {
         case NodeKind::send:
         case NodeKind::receive:
+        case NodeKind::publish:
+        case NodeKind::wait:
             return meet(place);
-        case NodeKind::copy: {
-            auto fault = take(place, step.source, place);
-            complete(place);
-            return fault;
-        }
+        case NodeKind::copy:
         case NodeKind::reduce:
             break;
+        case NodeKind::peer_copy:
+        case NodeKind::peer_reduce:
+            traffic_.blocks += step.source.block_count;
+            break;
     }
-    auto fault = combine(place);
+    const bool is_copy = step.kind == NodeKind::copy || step.kind == NodeKind::peer_copy;
+    auto fault = is_copy ? take(source_of(place), step.source, place) : combine(place);
     complete(place);
     return fault;
 }
@@ -191,7 +208,7 @@ std::optional<std::string> Run::start(Place place)
 std::optional<std::string> Run::meet(Place place)
 {
     const GraphNode& step = node_at(place);
-    const bool is_send = step.kind == NodeKind::send;
+    const bool is_send = leaves(step.kind);
     const std::uint64_t name =
         is_send ? key(place.rank, step.peer, step.slot) : key(step.peer, place.rank, step.slot);
     auto& others = waiting_[is_send ? 1 : 0];
@@ -209,6 +226,23 @@ std::optional<std::string> Run::meet(Place place)
 
 std::optional<std::string> Run::deliver(Place from, Place to)
 {
+    const bool do_publish = node_at(from).kind == NodeKind::publish;
+    if (do_publish != (node_at(to).kind == NodeKind::wait)) {
+        return say(to) + " meets " + describe(graphs_[from.rank], from.node) + " of " +
+               of_rank(from.rank);
+    }
+    if (do_read_peers_) {
+        meetings_.push_back({from.rank, from.node, to.rank, to.node});
+    }
+    if (do_publish) {
+        ++traffic_.messages;
+        if (contract_.is_barrier) {
+            know(to, &from);
+        }
+        complete(from);
+        complete(to);
+        return std::nullopt;
+    }
     const Extent source = node_at(from).source;
     const Extent target = node_at(to).target;
     if (source.block_count != target.block_count) {
@@ -236,7 +270,14 @@ std::optional<std::string> Run::deliver(Place from, Place to)
     return fault;
 }
 
-/// Moves the values of a node's source to the target of another or the same node.
+/// Where a node finds its source: its rank, or the peer, of which the node is nobody's.
+Run::Place Run::source_of(Place place) const
+{
+    const GraphNode& step = node_at(place);
+    return {reads_peer(step.kind) ? step.peer : place.rank, place.node};
+}
+
+/// Moves the values of a source, of the rank of `from`, to the target of a node.
 std::optional<std::string> Run::take(Place from, Extent source, Place to)
 {
     const Extent target = node_at(to).target;
@@ -246,7 +287,8 @@ std::optional<std::string> Run::take(Place from, Extent source, Place to)
     for (std::uint32_t i = 0; i < source.block_count; ++i) {
         const Expressions::Value value = ranks_[from.rank].values[first + i];
         if (value == Expressions::nothing) {
-            return say(from) + " reads block " + std::to_string(source.first_block + i) + " of " +
+            return say(reads_peer(node_at(to).kind) ? to : from) + " reads block " +
+                   std::to_string(source.first_block + i) + " of " +
                    std::string(study::name_of(source.space)) + ", which nobody has written";
         }
         receiver.values[there + i] = value;
@@ -254,7 +296,7 @@ std::optional<std::string> Run::take(Place from, Extent source, Place to)
             receiver.is_written[target.first_block + i] = true;
         }
     }
-    if (contract_.do_spaces_overlap && target.space == Space::receive) {
+    if (contract_.do_spaces_overlap && target.space == Space::receive && target.block_count != 0) {
         std::fill_n(receiver.values.begin(), contract_.ranks[to.rank].send.size(),
                     Expressions::nothing);
     }
@@ -264,14 +306,16 @@ std::optional<std::string> Run::take(Place from, Extent source, Place to)
 std::optional<std::string> Run::combine(Place place)
 {
     const GraphNode& step = node_at(place);
-    const std::uint32_t first = number(place, step.source);
+    const Place from = source_of(place);
+    const std::uint32_t first = number(from, step.source);
     const std::uint32_t there = number(place, step.target);
+    const Rank& lower = ranks_[from.rank];
     Rank& state = ranks_[place.rank];
     for (std::uint32_t i = 0; i < step.source.block_count; ++i) {
         const Expressions::Value value =
-            expressions_.combine(state.values[first + i], state.values[there + i]);
+            expressions_.combine(lower.values[first + i], state.values[there + i]);
         if (value == Expressions::nothing) {
-            const bool is_source = state.values[first + i] == Expressions::nothing;
+            const bool is_source = lower.values[first + i] == Expressions::nothing;
             const Extent extent = is_source ? step.source : step.target;
             return say(place) + " reads block " + std::to_string(extent.first_block + i) + " of " +
                    std::string(study::name_of(extent.space)) + ", which nobody has written";
@@ -316,20 +360,19 @@ std::optional<std::string> Run::explain_standstill() const
         for (const auto& [name, waiting] : ends) {
             const Place place = waiting.ends[waiting.taken];
             const GraphNode& step = node_at(place);
-            const NodeKind wanted =
-                step.kind == NodeKind::send ? NodeKind::receive : NodeKind::send;
             const Graph& theirs = graphs_[step.peer];
             bool has_other_end = false;
             for (Graph::NodeIndex node = 0; node < theirs.nodes().size(); ++node) {
                 const GraphNode& other = theirs.nodes()[node];
-                has_other_end = has_other_end ||
-                                (other.kind == wanted && other.slot == step.slot &&
-                                 other.peer == place.rank && ranks_[step.peer].waiting[node] != 0);
+                has_other_end =
+                    has_other_end ||
+                    (is_message(other.kind) && leaves(other.kind) != leaves(step.kind) &&
+                     other.slot == step.slot && other.peer == place.rank &&
+                     ranks_[step.peer].waiting[node] != 0);
             }
             if (!has_other_end) {
                 return say(place) + ", of block " +
-                       std::to_string(
-                           (step.kind == NodeKind::send ? step.source : step.target).first_block) +
+                       std::to_string((leaves(step.kind) ? step.source : step.target).first_block) +
                        ", has no other end";
             }
         }
@@ -431,8 +474,11 @@ std::string describe(const Graph& graph, Graph::NodeIndex node)
 {
     const GraphNode& step = graph.nodes()[node];
     std::string text = "node " + std::to_string(node) + " (" + std::string(name_of(step.kind));
-    if (step.kind == NodeKind::send || step.kind == NodeKind::receive) {
-        text += " rank " + std::to_string(step.peer) + " in slot " + std::to_string(step.slot);
+    if (is_message(step.kind) || reads_peer(step.kind)) {
+        text += " rank " + std::to_string(step.peer);
+    }
+    if (is_message(step.kind)) {
+        text += " in slot " + std::to_string(step.slot);
     }
     return text + ")";
 }
@@ -453,8 +499,16 @@ Verdict verify(std::span<const Graph> graphs, const Contract& contract)
             return {of_rank(rank) + ": " + *fault, {}};
         }
     }
+    if (has_peer_reads(graphs)) {
+        if (auto fault = examine_peer_extents(graphs, contract)) {
+            return {std::move(fault), {}};
+        }
+    }
     Run run(graphs, orders, contract);
     if (auto fault = run.run()) {
+        return {std::move(fault), {}};
+    }
+    if (auto fault = examine_peer_reads(graphs, orders, contract, run.meetings())) {
         return {std::move(fault), {}};
     }
     if (auto fault = run.compare()) {

@@ -8,7 +8,10 @@
 //     nodes run, and which send meets which receive does not either.
 //  3. All nodes can run although no send ends before its receive has started. So there is no cycle
 //     of edges and such waits, and no order of delivery can stop them (there are no wildcards).
-//  4. By 2, what the run of 3 leaves behind is what every run leaves behind: it is compared with
+//  4. What a rank reads of a peer's space is there when it reads, and nobody writes there until it
+//     has (study/peer_proof).
+//  5. By 2 and 4, what the run of 3 leaves behind is what every run leaves behind: it is compared
+//  with
 //     the contract. Values are expressions over blocks of input, so equal ones are bitwise equal.
 #pragma once
 

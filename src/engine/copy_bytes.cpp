@@ -35,10 +35,12 @@ void finish(Worker& worker, CopyJob* job)
     const auto error = static_cast<OpError>(job->error.load(std::memory_order_relaxed));
     if (error != OpError::none) {
         job->receive->error = error;
-        job->send->error = error;
     }
     worker.complete(job->receive);
-    worker.complete(job->send);
+    if (Op* const send = job->send; send != nullptr) {
+        send->error = error != OpError::none ? error : send->error;
+        worker.complete(send);
+    }
     drop_reference(worker, job);
 }
 

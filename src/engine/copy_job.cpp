@@ -55,7 +55,13 @@ transport::CopyOutcome combine_piece(Worker& worker, const CopyJob& job, std::ui
 {
     constexpr std::uint64_t load_bytes = 16 * 1024;
     alignas(platform::cache_line_bytes) std::byte load[load_bytes];
-    const transport::Place here{load, worker.node().own_process};
+    const Node& node = worker.node();
+    if (job.source.process == node.own_process ||
+        job.source.process == transport::Place::everywhere) {
+        write_target(job, from, bytes, job.source.address + from);
+        return transport::CopyOutcome::done;
+    }
+    const transport::Place here{load, node.own_process};
     for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
         const std::uint64_t now = std::min(load_bytes, bytes - done);
         const transport::Place source{job.source.address + from + done, job.source.process};
@@ -261,7 +267,7 @@ bool is_to_combine(Driver& driver, const CopyJob& job)
 }
 
 /// A new job of a message; null: the node heap is exhausted.
-CopyJob* make_job(Driver& driver, Op* send, RankState& receiver, transport::Place source,
+CopyJob* make_job(Driver& driver, RankState& sender, RankState& receiver, transport::Place source,
                   std::uint64_t bytes)
 {
     void* place = driver.allocator().allocate(sizeof(CopyJob));
@@ -269,16 +275,58 @@ CopyJob* make_job(Driver& driver, Op* send, RankState& receiver, transport::Plac
         return nullptr;
     }
     auto* job = new (place) CopyJob;
-    job->send = send;
-    job->sender = send->owner;
+    job->sender = &sender;
     job->receiver = &receiver;
     job->source = source;
     job->total_bytes = bytes;
     job->piece_bytes = driver.node().knobs.copy_piece;
-    if (send->in_elements == InElements::yes) {
-        job->source_elements = send->elements;
+    // Relaxed: nobody else knows the job yet.
+    job->references.store(&sender != &receiver ? 3 : 2, std::memory_order_relaxed);
+    return job;
+}
+
+/// Of a message; null: the node heap is exhausted.
+CopyJob* make_job_of(Driver& driver, Op* send, RankState& receiver, transport::Place source,
+                     std::uint64_t bytes)
+{
+    CopyJob* const job = make_job(driver, *send->owner, receiver, source, bytes);
+    if (job != nullptr) {
+        job->send = send;
+        if (send->in_elements == InElements::yes) {
+            job->source_elements = send->elements;
+        }
     }
     return job;
+}
+
+/// The job, whose target is known now, begins: it hangs in the driver's rank, and the sender is
+/// invited.
+void begin(Driver& driver, CopyJob* job)
+{
+    RankState& rank = driver.rank();
+    job->is_staged_only =
+        crosses(*job) &&
+        (job->has_elements() || !driver.node().peer_memory.can_reach(job->source.process));
+    if (!job->combination.is_there() && is_to_combine(driver, *job)) {
+        job->combination = take_combination(*job->receive, &job->target.address);
+    }
+    job->is_matched = true;
+    keep_early_pieces(driver, job);
+    trim(driver.worker(), rank.copies);
+    if (rank.copies.is_empty()) {
+        rank.looks_without_piece = 0;
+    }
+    rank.copies.push_back(job);
+    RankState& sender = *job->sender;
+    if (&sender != &rank) {
+        sender.invitations.push(&job->invitation);
+        if (job->is_staged_only) {
+            driver.worker().ring(sender);
+        } else {
+            sender.ownership.notify_parked();
+        }
+    }
+    count_match(driver.worker(), job);
 }
 
 }  // namespace
@@ -294,12 +342,10 @@ void offer_copy(Driver& driver, Op* send, transport::Place source)
         send->size_bytes <= node.knobs.copy_at_once || rank.offered.size() == offered_max) {
         return;
     }
-    CopyJob* const job = make_job(driver, send, receiver, source, send->size_bytes);
+    CopyJob* const job = make_job_of(driver, send, receiver, source, send->size_bytes);
     if (job == nullptr) {
         return;
     }
-    // Relaxed: nobody else knows the job yet.
-    job->references.store(3, std::memory_order_relaxed);
     job->is_offered = true;
     rank.offered.push_back(job);
     send->copy_job = job;
@@ -327,15 +373,12 @@ void take_invitations(Driver& driver)
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes)
 {
-    RankState& rank = driver.rank();
     CopyJob* job = send->copy_job;
     if (job == nullptr) {
-        job = make_job(driver, send, rank, source, bytes);
+        job = make_job_of(driver, send, driver.rank(), source, bytes);
         if (job == nullptr) {
             return false;
         }
-        // Relaxed: nobody else knows the job yet.
-        job->references.store(job->sender != &rank ? 3 : 2, std::memory_order_relaxed);
     }
     job->receive = receive;
     job->target = target;
@@ -344,28 +387,22 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
         receive->in_elements = InElements::yes;
         job->target_elements = receive->elements;
     }
-    job->is_staged_only = crosses(*job) && (job->has_elements() ||
-                                            !driver.node().peer_memory.can_reach(source.process));
-    if (is_to_combine(driver, *job)) {
-        job->combination = take_combination(*receive, &job->target.address);
+    begin(driver, job);
+    return true;
+}
+
+bool start_peer_copy(Driver& driver, Op* receive, RankState& peer, transport::Place source,
+                     const Combination& combination)
+{
+    CopyJob* const job = make_job(driver, peer, driver.rank(), source, receive->size_bytes);
+    if (job == nullptr) {
+        return false;
     }
-    job->is_matched = true;
-    keep_early_pieces(driver, job);
-    trim(driver.worker(), rank.copies);
-    if (rank.copies.is_empty()) {
-        rank.looks_without_piece = 0;
-    }
-    rank.copies.push_back(job);
-    RankState& sender = *job->sender;
-    if (&sender != &rank) {
-        sender.invitations.push(&job->invitation);
-        if (job->is_staged_only) {
-            driver.worker().ring(sender);
-        } else {
-            sender.ownership.notify_parked();
-        }
-    }
-    count_match(driver.worker(), job);
+    job->receive = receive;
+    job->target = driver.place_of(receive->address);
+    job->room_bytes = receive->size_bytes;
+    job->combination = combination;
+    begin(driver, job);
     return true;
 }
 

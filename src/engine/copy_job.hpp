@@ -45,7 +45,9 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     sync::ListLink invitation;  ///< in RankState::invitations of the sender; first member
 
     // Written before the job is known, read by all who copy.
-    Op* send = nullptr;  ///< there until the last piece is copied, like `receive`
+    /// There until the last piece is copied, like `receive`. Null: the receiver reads a place that
+    /// its peer has published.
+    Op* send = nullptr;
     RankState* sender = nullptr;
     RankState* receiver = nullptr;
     transport::Place source;
@@ -151,6 +153,12 @@ void offer_copy(Driver& driver, Op* send, transport::Place source);
 /// exhausted and nothing happened; never so where there is a job (Op::copy_job).
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
                 transport::Place target, std::uint64_t bytes);
+
+/// Begins to copy what lies at `source`, a place that a rank of this node has published, to where
+/// `receive` says, as if the peer had sent it; combined with what is there if so said. The bytes
+/// stay until the op is over. False: the node heap is exhausted and nothing happened.
+bool start_peer_copy(Driver& driver, Op* receive, RankState& peer, transport::Place source,
+                     const Combination& combination);
 
 /// Copies pieces of the driver's rank's messages, received and sent, until `bytes_max` are copied;
 /// the bytes. A rank's own hands take up to eight pieces at once, half of what is left where the

@@ -32,6 +32,31 @@ Graph::NodeIndex Graph::reduce(Extent source, Extent target)
         {.kind = NodeKind::reduce, .slot = 0, .peer = 0, .source = source, .target = target});
 }
 
+Graph::NodeIndex Graph::publish(std::uint32_t peer, std::uint16_t slot)
+{
+    return add({.kind = NodeKind::publish, .slot = slot, .peer = peer, .source = {}, .target = {}});
+}
+
+Graph::NodeIndex Graph::wait(std::uint32_t peer, std::uint16_t slot)
+{
+    return add({.kind = NodeKind::wait, .slot = slot, .peer = peer, .source = {}, .target = {}});
+}
+
+Graph::NodeIndex Graph::peer_copy(std::uint32_t peer, Extent source, Extent target)
+{
+    return add(
+        {.kind = NodeKind::peer_copy, .slot = 0, .peer = peer, .source = source, .target = target});
+}
+
+Graph::NodeIndex Graph::peer_reduce(std::uint32_t peer, Extent source, Extent target)
+{
+    return add({.kind = NodeKind::peer_reduce,
+                .slot = 0,
+                .peer = peer,
+                .source = source,
+                .target = target});
+}
+
 void Graph::order(NodeIndex before, NodeIndex after)
 {
     if (before != none && after != none) {

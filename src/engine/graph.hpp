@@ -7,8 +7,8 @@
 
 namespace headway::engine {
 
-/// Where a node of a graph finds bytes. The three buffers of an instance; an extent counts in
-/// blocks, so that one graph serves every message size.
+/// Where a node of a graph finds bytes: the three buffers of an instance, the rank's own or a
+/// peer's. An extent counts in blocks, so that one graph serves every message size.
 enum class Space : std::uint8_t {
     send,     ///< the caller's input (never written)
     receive,  ///< the caller's output
@@ -43,16 +43,49 @@ enum class NodeKind : std::uint8_t {
     receive,  ///< peer -> target, named by slot
     copy,     ///< target = source
     reduce,   ///< target = source (op) target: the source holds the operand of the lower ranks
+    publish,  ///< tells peer, named by slot, where this run's spaces are and that what they hold by
+              ///< now may be read
+    wait,     ///< over when the peer has published under that slot
+    peer_copy,    ///< target = source, which lies in the peer's space of that name
+    peer_reduce,  ///< target = source (op) target, likewise
 };
+
+/// One end of a message between two ranks: only nodes of these kinds have a slot.
+constexpr bool leaves(NodeKind kind) noexcept
+{
+    return kind == NodeKind::send || kind == NodeKind::publish;
+}
+constexpr bool arrives(NodeKind kind) noexcept
+{
+    return kind == NodeKind::receive || kind == NodeKind::wait;
+}
+constexpr bool is_message(NodeKind kind) noexcept
+{
+    return leaves(kind) || arrives(kind);
+}
+/// Its source is a space of the peer.
+constexpr bool reads_peer(NodeKind kind) noexcept
+{
+    return kind == NodeKind::peer_copy || kind == NodeKind::peer_reduce;
+}
+/// Its source is a space of the rank itself.
+constexpr bool has_own_source(NodeKind kind) noexcept
+{
+    return kind == NodeKind::send || kind == NodeKind::copy || kind == NodeKind::reduce;
+}
+constexpr bool has_target(NodeKind kind) noexcept
+{
+    return kind != NodeKind::send && !(kind == NodeKind::publish || kind == NodeKind::wait);
+}
 
 /// One step of a rank. `slot` names a message between two ranks inside one instance: the n-th
 /// send with (peer, slot) of one rank meets the receive with the same slot of the peer.
 struct GraphNode {
     NodeKind kind = NodeKind::copy;
     std::uint16_t slot = 0;
-    std::uint32_t peer = 0;  ///< rank in the scope; send and receive only
-    Extent source;           ///< send, copy, reduce
-    Extent target;           ///< receive, copy, reduce
+    std::uint32_t peer = 0;  ///< rank in the scope; all but copy and reduce
+    Extent source;           ///< has_own_source(), reads_peer()
+    Extent target;           ///< has_target()
 };
 
 /// What the graphs of all ranks do together where they may do it by meeting (engine/meeting): each
@@ -77,6 +110,16 @@ class Graph {
     NodeIndex receive(std::uint32_t peer, std::uint16_t slot, Extent target);
     NodeIndex copy(Extent source, Extent target);
     NodeIndex reduce(Extent source, Extent target);
+
+    // Ranks that read each other's memory. A rank publishes to each reader; who reads comes after
+    // a wait for that, and lets the publisher know when he is done, by a message, before the space
+    // is written again or the run of its rank may end. Blocks of a peer are counted as the rank's
+    // own, so they must not be listed. One node only.
+    NodeIndex publish(std::uint32_t peer, std::uint16_t slot);
+    NodeIndex wait(std::uint32_t peer, std::uint16_t slot);
+    NodeIndex peer_copy(std::uint32_t peer, Extent source, Extent target);
+    /// Elements of at most 64 bytes, that divide these, and no user's operation.
+    NodeIndex peer_reduce(std::uint32_t peer, Extent source, Extent target);
 
     /// `after` starts only when `before` has completed. `none` as either end is ignored, so that
     /// builders can chain "the previous step, if there was one".

@@ -12,6 +12,7 @@
 #include "data/reduce.hpp"
 #include "engine/famine.hpp"
 #include "engine/graph_instance.hpp"
+#include "engine/peer_reading.hpp"
 #include "engine/post.hpp"
 #include "platform/cpu.hpp"
 
@@ -22,9 +23,8 @@ namespace {
 transport::FrameHeader message_name(const GraphInstance& run, const GraphNode& node)
 {
     const Scope& scope = *run.scope;
-    const bool is_send = node.kind == NodeKind::send;
     return {.context = scope.collective_context(),
-            .source = static_cast<std::int32_t>(is_send ? scope.rank : node.peer),
+            .source = static_cast<std::int32_t>(leaves(node.kind) ? scope.rank : node.peer),
             .tag = node.slot,
             .sequence = run.sequence};
 }
@@ -135,18 +135,34 @@ void stall(GraphInstance* run, GraphInstance** list)
     *list = run;
 }
 
-Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind kind)
+/// What a message of the run carries, or brings.
+std::span<std::byte> bytes_of_message(GraphInstance* run, std::uint32_t index)
+{
+    const GraphNode& node = run->stored->nodes[index];
+    if (node.kind == NodeKind::publish) {
+        return {reinterpret_cast<std::byte*>(&run->published), sizeof run->published};
+    }
+    if (node.kind == NodeKind::wait) {
+        PublishedSpaces* const peer = run->peer_spaces + run->stored->peer_numbers[index];
+        return {reinterpret_cast<std::byte*>(peer), sizeof *peer};
+    }
+    const Extent extent = node.kind == NodeKind::send ? node.source : node.target;
+    return {run->address(extent), run->size_bytes(extent)};
+}
+
+/// An op whose completion fires the node. Null: the heap is exhausted.
+Op* node_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind kind,
+            std::span<std::byte> bytes)
 {
     Op* op = driver.create_op(kind);
     if (op == nullptr) {
         return nullptr;
     }
     const GraphNode& node = run->stored->nodes[index];
-    const Extent extent = kind == OpKind::send ? node.source : node.target;
     op->header = message_name(*run, node);
     op->peer = run->scope->peer(node.peer);
-    op->address = run->address(extent);
-    op->size_bytes = run->size_bytes(extent);
+    op->address = bytes.data();
+    op->size_bytes = bytes.size();
     op->graph = run;
     op->node = index;
     // A new op is pending, so its own waiter is always attached.
@@ -154,23 +170,19 @@ Op* message_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKind k
     return op;
 }
 
-/// Short messages leave without an op. False: the node needs one.
-bool send_short(Driver& driver, GraphInstance* run, const GraphNode& node)
-{
-    return driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
-                                 run->address(node.source), run->size_bytes(node.source));
-}
-
 /// False: the heap is exhausted, try again later.
 bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
-    if (node.kind == NodeKind::send && send_short(driver, run, node)) {
+    const std::span<std::byte> bytes = bytes_of_message(run, index);
+    const bool is_send = leaves(node.kind);
+    // Short messages leave without an op.
+    if (is_send && driver.try_post_eager(run->scope->peer(node.peer), message_name(*run, node),
+                                         bytes.data(), bytes.size())) {
         complete_node(run, index);
         return true;
     }
-    const bool is_send = node.kind == NodeKind::send;
-    Op* op = message_op(driver, run, index, is_send ? OpKind::send : OpKind::receive);
+    Op* op = node_op(driver, run, index, is_send ? OpKind::send : OpKind::receive, bytes);
     if (op == nullptr) {
         return false;
     }
@@ -182,13 +194,41 @@ bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
     return true;
 }
 
+/// A copy out of a peer's memory is a job like that of a message whose receive has matched, so all
+/// who help with those help here. False: the heap is exhausted, try again later.
+bool start_reading(Driver& driver, GraphInstance* run, std::uint32_t index)
+{
+    const GraphNode& node = run->stored->nodes[index];
+    const std::span<std::byte> bytes(run->address(node.target), run->size_bytes(node.target));
+    const transport::Place source = run->peer_place(index, *driver.node().heap);
+    if (bytes.empty() || read_at_once(driver, *run, node, bytes, source)) {
+        complete_node(run, index);
+        return true;
+    }
+    Op* const op = node_op(driver, run, index, OpKind::receive, bytes);
+    if (op == nullptr) {
+        return false;
+    }
+    if (!start_peer_copy(driver, op, driver.node().rank_state(op->peer), source,
+                         combination_of(*run, node))) {
+        driver.destroy_op(op);
+        return false;
+    }
+    return true;
+}
+
 bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
     switch (node.kind) {
         case NodeKind::send:
         case NodeKind::receive:
+        case NodeKind::publish:
+        case NodeKind::wait:
             return start_message(driver, run, index);
+        case NodeKind::peer_copy:
+        case NodeKind::peer_reduce:
+            return start_reading(driver, run, index);
         case NodeKind::copy:
             copy(driver, run, node);
             break;
@@ -232,96 +272,6 @@ void run_ready(Driver& driver, GraphInstance* run)
     }
 }
 
-/// Lays the caller's tables down behind the run and makes the layout of each space.
-void set_layouts(GraphInstance* run, const GraphArguments& arguments)
-{
-    const GraphTemplate& stored = *run->stored;
-    const BlockLayout as_graph_says{.blocks = stored.blocks,
-                                    .block_count = stored.block_count,
-                                    .element_bytes = arguments.element_bytes,
-                                    .count = arguments.count};
-    BlockRange* table = run->tables();
-    for (std::size_t space = 0; space < std::size(run->layouts); ++space) {
-        const std::span<const BlockRange> listed = arguments.listed[space];
-        BlockLayout& layout = run->layouts[space];
-        layout = as_graph_says;
-        if (listed.empty()) [[likely]] {
-            continue;
-        }
-        layout.blocks = Blocks::listed;
-        layout.block_count = static_cast<std::uint32_t>(listed.size());
-        layout.count = static_cast<std::uint64_t>(listed.back().offset) + listed.back().count;
-        layout.table = table;
-        table = std::copy(listed.begin(), listed.end(), table);
-    }
-}
-
-std::uint64_t scratch_bytes_of(const GraphInstance& run)
-{
-    const std::uint32_t blocks = run.stored->scratch_blocks;
-    return blocks == 0 ? 0 : run.size_bytes({Space::scratch, 0, blocks});
-}
-
-/// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
-void set_up(GraphInstance* run, const GraphTemplate& stored, const GraphArguments& arguments)
-{
-    run->stored = &stored;
-    set_layouts(run, arguments);
-    run->reduction = arguments.reduction;
-    run->remaining = stored.node_count;
-    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
-    run->spaces[static_cast<std::size_t>(Space::send)] = send;
-    run->spaces[static_cast<std::size_t>(Space::receive)] =
-        static_cast<std::byte*>(arguments.receive);
-}
-
-GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
-                          const GraphArguments& arguments)
-{
-    memory::Allocator& allocator = driver.allocator();
-    std::size_t bytes =
-        sizeof(GraphInstance) + std::size_t{2} * stored.node_count * sizeof(std::uint32_t);
-    for (const std::span<const BlockRange> listed : arguments.listed) {
-        bytes += listed.size_bytes();
-    }
-    void* place = allocator.allocate(bytes);
-    Op* completion = driver.create_op(OpKind::graph);
-    if (place == nullptr || completion == nullptr) {
-        allocator.free(place);
-        allocator.free(completion);
-        return nullptr;
-    }
-    auto* run = new (place) GraphInstance;
-    run->counters = reinterpret_cast<std::uint32_t*>(run + 1);
-    run->completion = completion;
-    set_up(run, stored, arguments);
-    if (const std::uint64_t scratch_bytes = scratch_bytes_of(*run); scratch_bytes != 0) {
-        void* scratch = allocator.allocate(scratch_bytes);
-        run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
-        if (scratch == nullptr) {
-            allocator.free(run);
-            allocator.free(completion);
-            return nullptr;
-        }
-    }
-    return run;
-}
-
-}  // namespace
-
-namespace {
-
-void count_dependencies(GraphInstance* run)
-{
-    const GraphTemplate& stored = *run->stored;
-    for (std::uint32_t index = 0; index < stored.node_count; ++index) {
-        run->waiting()[index] = stored.dependencies[index];
-        if (stored.dependencies[index] == 0) {
-            run->ready()[run->ready_tail++] = index;
-        }
-    }
-}
-
 /// Sets a run in the heap going; the op that completes with it.
 Op* launch(Driver& driver, GraphInstance* run)
 {
@@ -344,10 +294,10 @@ class QuickRun {
     {
         const std::uint64_t block_bytes = arguments.count * arguments.element_bytes;
         const std::uint32_t blocks = stored.blocks == Blocks::split ? 1 : stored.block_count;
-        return stored.node_count <= nodes_max && driver.tracer() == nullptr &&
-               arguments.reduction.user_op == 0 && arguments.listed[0].empty() &&
-               arguments.listed[1].empty() && arguments.listed[2].empty() &&
-               block_bytes * blocks <= message_bytes_max(driver);
+        return stored.node_count <= nodes_max && stored.peer_count == 0 && !stored.publishes &&
+               driver.tracer() == nullptr && arguments.reduction.user_op == 0 &&
+               arguments.listed[0].empty() && arguments.listed[1].empty() &&
+               arguments.listed[2].empty() && block_bytes * blocks <= message_bytes_max(driver);
     }
 
     QuickRun(Driver& driver, const GraphTemplate& stored, const GraphArguments& arguments)
@@ -494,8 +444,10 @@ class QuickRun {
 
 }  // namespace
 
-Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
-                const GraphArguments& arguments)
+namespace {
+
+Op* start_run(Driver& driver, const GraphTemplate& stored, Scope& scope,
+              const GraphArguments& arguments, bool is_awaited)
 {
     GraphInstance* run = create_run(driver, stored, arguments);
     if (run == nullptr) {
@@ -503,15 +455,24 @@ Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
     }
     run->scope = &scope;
     run->sequence = arguments.sequence ? *arguments.sequence : scope.next_sequence++;
+    run->is_awaited = is_awaited;
     count_dependencies(run);
     return launch(driver, run);
+}
+
+}  // namespace
+
+Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+                const GraphArguments& arguments)
+{
+    return start_run(driver, stored, scope, arguments, false);
 }
 
 StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
                        const GraphArguments& arguments)
 {
     if (!QuickRun::suits(driver, stored, arguments)) {
-        return {.completion = start_graph(driver, stored, scope, arguments)};
+        return {.completion = start_run(driver, stored, scope, arguments, true)};
     }
     QuickRun quick(driver, stored, arguments);
     if (!quick.can_begin()) {

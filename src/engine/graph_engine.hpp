@@ -32,6 +32,10 @@ struct GraphTemplate {
     /// Of a receive, the reduction that follows it alone and may be done as its bytes come, since
     /// nobody else reads them (engine/combination); of other nodes node_count.
     std::uint32_t* combined_with = nullptr;
+    /// Peers whose spaces the rank reads, and which of them each node names; null: none.
+    std::uint32_t peer_count = 0;
+    std::uint32_t* peer_numbers = nullptr;
+    bool publishes = false;  ///< peers read the rank's own spaces
 };
 
 /// What a reduce node computes.

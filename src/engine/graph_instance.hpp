@@ -5,11 +5,20 @@
 #include <cstdint>
 
 #include "engine/graph_engine.hpp"
+#include "memory/node_heap.hpp"
+#include "transport/peer_memory.hpp"
 
 namespace headway::engine {
 
+/// What a publish node tells: where the spaces of a run are. An address of the heap is everybody's,
+/// another one that of the process.
+struct PublishedSpaces {
+    std::byte* spaces[3] = {};  ///< by Space
+    std::uint32_t process = 0;
+};
+
 /// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
-/// There its counters and the tables of listed blocks follow it.
+/// There its counters, the tables of listed blocks and the spaces of peers follow it.
 struct GraphInstance {
     const GraphTemplate* stored = nullptr;
     std::uint32_t* counters = nullptr;  ///< two for each node
@@ -19,11 +28,14 @@ struct GraphInstance {
     std::byte* spaces[3] = {};  ///< by Space
     BlockLayout layouts[3];     ///< by Space
     Reduction reduction;
+    PublishedSpaces published;               ///< its own
+    PublishedSpaces* peer_spaces = nullptr;  ///< by GraphTemplate::peer_numbers, once waited for
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
     std::uint32_t ready_head = 0;  ///< next node to start
     std::uint32_t ready_tail = 0;
     OpError error = OpError::none;
+    bool is_awaited = false;  ///< by the call that started it, which does nothing else
     bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
 
     /// Of a reduce node that its receive does, too (engine/combination): over with it.
@@ -38,6 +50,16 @@ struct GraphInstance {
     BlockRange* tables() noexcept
     {
         return reinterpret_cast<BlockRange*>(counters + std::size_t{2} * stored->node_count);
+    }
+
+    /// Where a peer's extent begins. Requires: a node that reads the peer, whose wait is over.
+    transport::Place peer_place(std::uint32_t node, const memory::NodeHeap& heap) const noexcept
+    {
+        const Extent& extent = stored->nodes[node].source;
+        const PublishedSpaces& there = peer_spaces[stored->peer_numbers[node]];
+        std::byte* const address = there.spaces[static_cast<std::size_t>(extent.space)] +
+                                   layout(extent).offset_bytes(extent.first_block);
+        return {address, heap.contains(address) ? transport::Place::everywhere : there.process};
     }
 
     const BlockLayout& layout(Extent extent) const noexcept
@@ -59,5 +81,19 @@ struct GraphInstance {
     }
 };
 static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
+
+/// Of the run's scratch space.
+std::uint64_t scratch_bytes_of(const GraphInstance& run);
+
+/// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
+void set_up(GraphInstance* run, const GraphTemplate& stored, const GraphArguments& arguments);
+
+/// A run in the heap, with an op that completes with it; without a name. Null: the heap is
+/// exhausted.
+GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
+                          const GraphArguments& arguments);
+
+/// Counts what each node of a new run waits for; what waits for nothing is ready.
+void count_dependencies(GraphInstance* run);
 
 }  // namespace headway::engine

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/graph_engine.hpp"
@@ -20,10 +21,10 @@ class ScratchReads {
     {
         for (std::uint32_t index = 0; index < stored.node_count; ++index) {
             const GraphNode& node = stored.nodes[index];
-            if (node.kind != NodeKind::receive) {
+            if (has_own_source(node.kind)) {
                 add(node.source);
             }
-            if (node.kind == NodeKind::reduce) {
+            if (node.kind == NodeKind::reduce || node.kind == NodeKind::peer_reduce) {
                 add(node.target);
             }
         }
@@ -72,11 +73,27 @@ void find_combined(GraphTemplate& stored)
     for (std::uint32_t index = 0; index < stored.node_count; ++index) {
         const std::uint32_t first = stored.first_successor[index];
         const bool is_followed_by_one = stored.first_successor[index + 1] == first + 1;
+        // What peers read has to be stored.
         const bool combines =
-            is_followed_by_one && stored.nodes[index].kind == NodeKind::receive &&
+            !stored.publishes && is_followed_by_one &&
+            stored.nodes[index].kind == NodeKind::receive &&
             may_combine(stored.nodes[index], stored.nodes[stored.successors[first]], reads);
         stored.combined_with[index] = combines ? stored.successors[first] : stored.node_count;
     }
+}
+
+/// Numbers the peers that are waited for, in the order in which nodes name them first.
+std::uint32_t number_peers(const Graph& graph, std::vector<std::uint32_t>& numbers)
+{
+    std::unordered_map<std::uint32_t, std::uint32_t> known;
+    for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+        const GraphNode& node = graph.nodes()[i];
+        if (node.kind == NodeKind::wait || reads_peer(node.kind)) {
+            const auto next = static_cast<std::uint32_t>(known.size());
+            numbers[i] = known.try_emplace(node.peer, next).first->second;
+        }
+    }
+    return static_cast<std::uint32_t>(known.size());
 }
 
 }  // namespace
@@ -86,7 +103,9 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     const std::size_t nodes = graph.nodes().size();
     const std::size_t edges = graph.edges().size();
     const std::size_t node_bytes = (nodes * sizeof(GraphNode) + 7) & ~std::size_t{7};
-    const std::size_t words = (nodes + 1) + edges + 2 * nodes;
+    std::vector<std::uint32_t> peer_numbers(nodes);
+    const std::uint32_t peer_count = number_peers(graph, peer_numbers);
+    const std::size_t words = (nodes + 1) + edges + (peer_count != 0 ? 3 : 2) * nodes;
     void* place =
         allocator.allocate(sizeof(GraphTemplate) + node_bytes + words * sizeof(std::uint32_t));
     if (place == nullptr) {
@@ -120,6 +139,13 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
     std::vector<std::uint32_t> next(stored->first_successor, stored->first_successor + nodes);
     for (const Graph::Edge& edge : graph.edges()) {
         stored->successors[next[edge.before]++] = edge.after;
+    }
+    stored->publishes = std::ranges::any_of(
+        graph.nodes(), [](const GraphNode& node) { return node.kind == NodeKind::publish; });
+    if (peer_count != 0) {
+        stored->peer_count = peer_count;
+        stored->peer_numbers = stored->combined_with + nodes;
+        std::ranges::copy(peer_numbers, stored->peer_numbers);
     }
     find_combined(*stored);
     return stored;

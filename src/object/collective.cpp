@@ -106,6 +106,15 @@ bool lists_blocks(const CollectiveCall& call)
            (call.collective == Collective::reduce_scatter && !call.send_blocks.empty());
 }
 
+/// Whether what it combines, if it does, may be combined a piece at a time and by anybody.
+bool combines_pieces(const CollectiveCall& call)
+{
+    const bool has_user_op = call.keep != nullptr && call.keep->user != nullptr;
+    return !has_user_op &&
+           (call.reduction.kind == data::ElementKind::none ||
+            (call.element_bytes != 0 && engine::piece_alignment % call.element_bytes == 0));
+}
+
 Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call)
 {
     if (call.is_between_groups) {
@@ -126,7 +135,9 @@ Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call
          .is_listed = lists_blocks(call),
          .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count,
          .spans_nodes = nodes != nullptr,
-         .has_levels = nodes != nullptr && nodes->has_levels()});
+         .has_levels = nodes != nullptr && nodes->has_levels(),
+         .reads_peers = nodes == nullptr && !node.schedule.withholds() && combines_pieces(call),
+         .is_one_process = nodes == nullptr && node.directory.process_count == 1});
     return {choice.algorithm, choice.tuning, choice.graph_number};
 }
 
@@ -208,6 +219,7 @@ CollectiveShape shape_of(const CollectiveCall& call)
     return {.collective = call.collective,
             .in_place = call.in_place,
             .is_commutative = call.is_commutative,
+            .combines_pieces = combines_pieces(call),
             .root = call.root,
             .bytes = call.count * call.element_bytes};
 }

@@ -16,6 +16,7 @@ struct CollectiveShape {
     protocol::coll::Collective collective = protocol::coll::Collective::barrier;
     bool in_place = false;
     bool is_commutative = true;
+    bool combines_pieces = true;  ///< see collective.cpp
     std::uint32_t root = 0;
     std::uint64_t bytes = 0;  ///< of the vector, or of one block
 

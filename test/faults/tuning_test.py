@@ -59,6 +59,19 @@ class TuningTest(JobTest):
                 with self.subTest(ranks=ranks, **forced):
                     self.assert_ok(self.mpiexec(ranks, self.program, **forced))
 
+    def test_members_read_each_other(self):
+        """In one process, where that is built in for long blocks, and between processes, where the
+        system lets them and where it does not."""
+        direct = {f"HEADWAY_COLL_{name}": "direct"
+                  for name in ("BCAST", "ALLREDUCE", "SCATTER", "ALLGATHER", "ALLTOALL",
+                               "REDUCE_SCATTER")}
+        for settings in ({}, direct, direct | {"HEADWAY_CMA": "off"}):
+            for host in ("thread", "ult", "process"):
+                for ranks in (2, 3, 5):
+                    with self.subTest(host=host, ranks=ranks, **settings):
+                        self.assert_ok(self.mpiexec(ranks, "--ranks", host, self.program,
+                                                    **settings))
+
     def test_rank_0_decides_for_all(self):
         ways = {"linear": LINEAR, "dissemination": DISSEMINATED}
         for name, frames in ways.items():

@@ -30,6 +30,8 @@
 //   R(N, k) = sum over w = 1, k + 1, (k + 1)^2 ... < N of min(k, (N - 1) / w), rounded down
 //   C       the largest power of two not above N, S = N - C the surplus ranks
 //   M       nodes, m the ranks of one; two-level algorithms only
+// The direct algorithms read each other's memory, so they are for ranks of one node; their messages
+// are what publish nodes tell, and empty ones that say that a rank has read.
 // Blocks are the caller's, or the pieces of a vector that is cut. "As many blocks" means one a
 // message. study/traffic.cpp evaluates them, the verifier counts.
 #pragma once
@@ -109,6 +111,10 @@ Graph bcast_scatter_ring(Place place, std::uint32_t root);
 /// Formula: N - 1 messages, as many blocks.
 Graph bcast_two_level(const Call& call);
 
+/// Everyone reads the root's buffer, and tells it when that is done.
+/// Formula: 2 (N - 1) messages; N - 1 blocks are read.
+Graph bcast_direct(Place place, std::uint32_t root);
+
 /// K-nomial tree over ranks in their order (tree root 0), result forwarded to `root`. Right for
 /// operators that do not commute.
 /// Formula: N - 1 messages, one more unless the root is 0; as many blocks.
@@ -154,6 +160,11 @@ Graph allreduce_ring(Place place);
 /// Formula: 2 (N - M) messages and those of recursive doubling of M ranks, as many blocks.
 Graph allreduce_two_level(const Call& call);
 
+/// Everyone combines its piece of all vectors where they lie, then reads the other pieces of the
+/// result. Keeps rank order. In place, scratch has room for the vector.
+/// Formula: 3 N (N - 1) messages; 2 N (N - 1) blocks are read.
+Graph allreduce_direct(Place place);
+
 // --- One block of each rank.
 
 /// Everyone sends straight to the root; blocks arrive in their place. The root may list them.
@@ -180,6 +191,10 @@ Graph gather_two_level(const Call& call);
 /// The same way back.
 /// Formula: as gather_two_level.
 Graph scatter_two_level(const Call& call);
+
+/// Everyone reads its block where it lies at the root, and tells it when that is done.
+/// Formula: 2 (N - 1) messages; N - 1 blocks are read.
+Graph scatter_direct(Place place, std::uint32_t root);
 
 /// Bruck with `ports` partners a round: ceil(log size / log (ports + 1)) rounds through scratch.
 /// For short blocks.
@@ -225,6 +240,10 @@ Graph allgather_cayley(const Call& call);
 /// N - M + N (M - 1) + N (N - M) blocks.
 Graph allgather_two_level(const Call& call);
 
+/// Everyone reads the block of each rank where it lies, and tells that rank when it is done.
+/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+Graph allgather_direct(Place place);
+
 /// All pairs, partners rotated so that no rank is everybody's first target. Blocks may be listed;
 /// in place, block i of scratch has the size of receive's.
 /// No more than `window` blocks leave a rank at once.
@@ -239,6 +258,10 @@ Graph alltoall_bruck(Place place);
 /// out. For short blocks.
 /// Formula: 2 (N - M) + M (M - 1) messages of 2 N (N - M) + N^2 - (sum of m^2) blocks.
 Graph alltoall_two_level(const Call& call);
+
+/// Everyone reads its blocks where they lie; in place, out of scratch.
+/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+Graph alltoall_direct(Place place);
 
 // --- Prefixes, and reductions whose result is scattered.
 
@@ -273,6 +296,10 @@ Graph reduce_scatter_ring(Place place);
 /// Every block goes straight to its rank, which combines them in rank order. Keeps rank order.
 /// Formula: N (N - 1) messages, as many blocks.
 Graph reduce_scatter_pairwise(Place place);
+
+/// Everyone combines its block of all ranks where they lie. Keeps rank order.
+/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+Graph reduce_scatter_direct(Place place);
 
 // --- Neighbours.
 

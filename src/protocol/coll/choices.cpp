@@ -22,7 +22,8 @@ constexpr Range below(std::uint64_t end)
 // Where the long-message algorithms begin to pay: by ping-pong figures of one node. Ranks that
 // share cores: measured at 4, 8 and 16 ranks on 2 cores; rank 0 of the linear allreduce keeps a
 // vector of every rank, so long ones are for few. Two levels: simulated at 2 to 16 nodes of 2 to 36
-// ranks, on a fast network and on one like sockets (docs/design/021).
+// ranks, on a fast network and on one like sockets (docs/design/021). Direct ones: measured with
+// ranks as threads and user-level ones, 2 to 16 of them on 2 cores; between processes they lose.
 constexpr Choice built_in[] = {
     {.collective = Collective::barrier,
      .cores = Cores::shared,
@@ -31,6 +32,11 @@ constexpr Choice built_in[] = {
      .nodes = Nodes::several,
      .algorithm = Algorithm::barrier_two_level},
     {.collective = Collective::barrier, .algorithm = Algorithm::barrier_dissemination},
+    {.collective = Collective::bcast,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::bcast_direct,
+     .ranks = from(3),
+     .bytes = from(32 * 1024)},
     {.collective = Collective::bcast,
      .algorithm = Algorithm::bcast_scatter_ring,
      .ranks = from(3),
@@ -49,6 +55,16 @@ constexpr Choice built_in[] = {
      .bytes = from(512 * 1024)},
     {.collective = Collective::reduce, .algorithm = Algorithm::reduce_binomial},
     {.collective = Collective::allreduce,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::allreduce_direct,
+     .ranks = {2, 4},
+     .bytes = from(64 * 1024)},
+    {.collective = Collective::allreduce,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::allreduce_direct,
+     .ranks = from(5),
+     .bytes = from(256 * 1024)},
+    {.collective = Collective::allreduce,
      .cores = Cores::shared,
      .algorithm = Algorithm::allreduce_linear,
      .ranks = from(3),
@@ -66,7 +82,22 @@ constexpr Choice built_in[] = {
      .bytes = from(16 * 1024)},
     {.collective = Collective::allreduce, .algorithm = Algorithm::allreduce_recursive_doubling},
     {.collective = Collective::gather, .algorithm = Algorithm::gather_flat},
+    {.collective = Collective::scatter,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::scatter_direct,
+     .ranks = {2, 4},
+     .bytes = from(32 * 1024)},
     {.collective = Collective::scatter, .algorithm = Algorithm::scatter_flat},
+    {.collective = Collective::allgather,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::allgather_direct,
+     .ranks = from(7),
+     .bytes = from(4 * 1024)},
+    {.collective = Collective::allgather,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::allgather_direct,
+     .ranks = from(2),
+     .bytes = from(16 * 1024)},
     {.collective = Collective::allgather,
      .nodes = Nodes::several,
      .algorithm = Algorithm::allgather_two_level,
@@ -101,6 +132,16 @@ constexpr Choice built_in[] = {
     {.collective = Collective::allgatherv, .algorithm = Algorithm::allgather_ring},
     {.collective = Collective::allgatherv, .algorithm = Algorithm::allgatherv_bruck},
     {.collective = Collective::alltoall,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::alltoall_direct,
+     .ranks = from(7),
+     .bytes = from(4 * 1024)},
+    {.collective = Collective::alltoall,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::alltoall_direct,
+     .ranks = from(2),
+     .bytes = from(32 * 1024)},
+    {.collective = Collective::alltoall,
      .algorithm = Algorithm::alltoall_bruck,
      .ranks = from(8),
      .bytes = below(256)},
@@ -108,6 +149,11 @@ constexpr Choice built_in[] = {
     {.collective = Collective::alltoallv, .algorithm = Algorithm::alltoall_pairwise},
     {.collective = Collective::scan, .algorithm = Algorithm::scan_doubling},
     {.collective = Collective::exscan, .algorithm = Algorithm::exscan_doubling},
+    {.collective = Collective::reduce_scatter,
+     .nodes = Nodes::process,
+     .algorithm = Algorithm::reduce_scatter_direct,
+     .ranks = from(2),
+     .bytes = from(16 * 1024)},
     {.collective = Collective::reduce_scatter, .algorithm = Algorithm::reduce_scatter_halving},
     {.collective = Collective::reduce_scatter, .algorithm = Algorithm::reduce_scatter_binomial},
 };
@@ -159,6 +205,7 @@ Choices::Choices(std::span<const Choice> first) noexcept
         choice.keeps_order = row.keeps_order;
         choice.takes_listed = row.listing != Listing::no;
         choice.needs_levels = row.reads.topology;
+        choice.needs_peers = row.reads.peers;
         choice.takes_any_size = row.sizes == Sizes::any && row.ranks_max == UINT32_MAX;
         lines_[count++] = choice;
     };

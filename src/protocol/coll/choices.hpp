@@ -24,6 +24,9 @@ struct Shape {
     bool shares_cores = false;  ///< all ranks of the job are on one node, which has fewer cores
     bool spans_nodes = false;   ///< the ranks of the call are on several nodes
     bool has_levels = false;    ///< and some of those have more than one of them
+    /// The ranks may read each other's memory, and combine what lies there.
+    bool reads_peers = false;
+    bool is_one_process = false;  ///< the ranks of the call are in one
 };
 
 /// From `first` to `last`, both included.
@@ -41,8 +44,8 @@ struct Range {
 /// Whether the ranks of a job, on one node, have a core each.
 enum class Cores : std::uint8_t { any, own, shared };
 
-/// Whether the ranks of a call are on one node.
-enum class Nodes : std::uint8_t { any, one, several };
+/// Whether the ranks of a call are on one node, and there in one process.
+enum class Nodes : std::uint8_t { any, one, several, process };
 
 /// One line: calls like these are served by that algorithm, so tuned, if it can serve them.
 struct Choice {
@@ -61,15 +64,28 @@ struct Choice {
     bool takes_listed = false;
     bool takes_any_size = false;
     bool needs_levels = false;
+    bool needs_peers = false;
 };
+
+inline bool holds(Nodes nodes, const Shape& shape) noexcept
+{
+    switch (nodes) {
+        case Nodes::any:
+            return true;
+        case Nodes::process:
+            return shape.is_one_process;
+        default:
+            return (nodes == Nodes::several) == shape.spans_nodes;
+    }
+}
 
 /// The line is one of Choices, and its algorithm, so tuned, is right for a call of that shape.
 inline bool serves(const Choice& choice, const Shape& shape) noexcept
 {
     return choice.ranks.holds(shape.size) && choice.bytes.holds(shape.bytes) &&
            (choice.cores == Cores::any || (choice.cores == Cores::shared) == shape.shares_cores) &&
-           (choice.nodes == Nodes::any || (choice.nodes == Nodes::several) == shape.spans_nodes) &&
-           (!choice.needs_levels || shape.has_levels) &&
+           holds(choice.nodes, shape) && (!choice.needs_levels || shape.has_levels) &&
+           (!choice.needs_peers || shape.reads_peers) &&
            (choice.keeps_order || shape.is_commutative) &&
            (choice.takes_listed || !shape.is_listed) &&
            (choice.takes_any_size || fits(row_of(choice.algorithm), shape.size, choice.tuning));

@@ -55,6 +55,7 @@ enum class Algorithm : std::uint8_t {
     bcast_pipelined_tree,
     bcast_scatter_ring,
     bcast_two_level,
+    bcast_direct,
     reduce_flat,
     reduce_binomial,
     reduce_knomial,
@@ -67,6 +68,7 @@ enum class Algorithm : std::uint8_t {
     allreduce_halving_doubling,
     allreduce_ring,
     allreduce_two_level,
+    allreduce_direct,
     gather_flat,
     gather_binomial,
     gather_knomial,
@@ -75,6 +77,7 @@ enum class Algorithm : std::uint8_t {
     scatter_binomial,
     scatter_knomial,
     scatter_two_level,
+    scatter_direct,
     allgather_linear,
     allgather_ring,
     allgather_recursive_doubling,
@@ -85,11 +88,13 @@ enum class Algorithm : std::uint8_t {
     allgather_neighbor_exchange,
     allgather_cayley,
     allgather_two_level,
+    allgather_direct,
     allgatherv_bruck,
     alltoall_pairwise,
     alltoall_throttled,
     alltoall_bruck,
     alltoall_two_level,
+    alltoall_direct,
     scan_linear,
     scan_doubling,
     exscan_doubling,
@@ -97,6 +102,7 @@ enum class Algorithm : std::uint8_t {
     reduce_scatter_binomial,
     reduce_scatter_ring,
     reduce_scatter_pairwise,
+    reduce_scatter_direct,
     neighbor_allgather,
     neighbor_alltoall,
     inter_bcast,
@@ -134,6 +140,7 @@ struct Reads {
     bool window = false;
     bool segments = false;
     bool topology = false;
+    bool peers = false;  ///< members read each other's memory: they share a node
 };
 
 struct Row {

@@ -127,21 +127,23 @@ TEST_P(GraphEngineTest, AddsUpAndLeavesNothingBehind)
         // The first round makes lanes and contexts, which stay.
         add_up(node, Algorithm::allreduce_recursive_doubling, 1);
         add_up(node, Algorithm::allreduce_halving_doubling, ranks);
+        add_up(node, Algorithm::allreduce_direct, 40'000);
         const std::uint64_t before = node.bytes_in_use();
         for (const std::size_t count : {0U, 1U, 7U, 1000U, 40'000U}) {
             add_up(node, Algorithm::allreduce_recursive_doubling, count);
             add_up(node, Algorithm::allreduce_halving_doubling, count);
+            add_up(node, Algorithm::allreduce_direct, count);
         }
         EXPECT_EQ(node.bytes_in_use(), before);
     }
 }
 
-TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
+/// Six runs of a broadcast from rank 2 among five ranks.
+void run_outstanding_together(InProcessNode& node, Algorithm algorithm)
 {
-    constexpr std::uint32_t ranks = 5;
     constexpr std::size_t runs = 6;
-    InProcessNode node(ranks, knobs(), GetParam().distance);
-    Collective bcast(node, Algorithm::bcast_binomial, 2);
+    const std::uint32_t ranks = node.size();
+    Collective bcast(node, algorithm, 2);
     std::vector<Op*> ops;
     std::vector<std::vector<std::int64_t>> buffers(ranks * runs, std::vector<std::int64_t>(2000));
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -161,9 +163,39 @@ TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
     }
 }
 
+TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
+{
+    for (const Algorithm algorithm : {Algorithm::bcast_binomial, Algorithm::bcast_direct}) {
+        InProcessNode node(5, knobs(), GetParam().distance);
+        run_outstanding_together(node, algorithm);
+    }
+}
+
+// Its buffer is the caller's again when its run is over.
+TEST_P(GraphEngineTest, WhoIsReadIsNotOverBeforeAllHaveRead)
+{
+    constexpr std::uint32_t ranks = 3;
+    InProcessNode node(ranks, knobs(), GetParam().distance);
+    Collective bcast(node, Algorithm::bcast_direct);
+    std::vector<std::vector<std::int64_t>> buffers(ranks, std::vector<std::int64_t>(20'000));
+    std::ranges::fill(buffers[0], 7);
+    bcast.start(0, vector_of(buffers[0], buffers[0]));
+    bcast.start(1, vector_of(buffers[1], buffers[1]));
+    node.settle();
+    EXPECT_TRUE(bcast.is_complete(1));
+    EXPECT_FALSE(bcast.is_complete(0));
+    bcast.start(2, vector_of(buffers[2], buffers[2]));
+    node.settle();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        EXPECT_EQ(bcast.end(rank), OpError::none);
+        EXPECT_EQ(buffers[rank], buffers[0]) << "rank " << rank;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes, GraphEngineTest,
                          testing::Values(Route{"eager", Distance::together, in_heap_limit},
                                          Route{"offers", Distance::together, 0},
+                                         Route{"reads", Distance::reachable, 0},
                                          Route{"pipes", Distance::apart, 0}),
                          [](const auto& each) { return std::string(each.param.name); });
 

@@ -315,12 +315,12 @@ TEST(Choices, MalformedFilesAreRefusedByLine)
     EXPECT_EQ(fault("bcast any any some any flat"),
               before + "'some' are no cores; write any, own or shared");
     EXPECT_EQ(fault("bcast any any any two flat"),
-              before + "'two' are no nodes; write any, one or several");
+              before + "'two' are no nodes; write any, one, several or process");
     EXPECT_EQ(fault("bcast any any any any ring"),
               before +
                   "there is no algorithm 'ring' of bcast; there are flat, binomial, "
                   "knomial[:radix], pipelined_chain[:segments], "
-                  "pipelined_tree[:radix][:segments], scatter_ring, two_level");
+                  "pipelined_tree[:radix][:segments], scatter_ring, two_level, direct");
     for (const char* range : {"..", "x", "8..4", "4...8", "4-8", "-1", "1.5", "8Q", "8KB", "K",
                               "99999999999999999999", "18446744073709551615K", "..x"}) {
         EXPECT_EQ(fault(("bcast any " + std::string(range) + " any any flat").c_str()),

@@ -83,11 +83,11 @@ class GraphFaults {
 
     static engine::Extent read_of(const engine::GraphNode& node)
     {
-        return node.kind == engine::NodeKind::receive ? nothing : node.source;
+        return has_own_source(node.kind) ? node.source : nothing;
     }
     static engine::Extent write_of(const engine::GraphNode& node)
     {
-        return node.kind == engine::NodeKind::send ? nothing : node.target;
+        return has_target(node.kind) ? node.target : nothing;
     }
 
     static bool overlap(engine::Extent a, engine::Extent b)
@@ -105,9 +105,8 @@ class GraphFaults {
 
     static bool have_same_name(const engine::GraphNode& a, const engine::GraphNode& b)
     {
-        const bool is_message =
-            a.kind == engine::NodeKind::send || a.kind == engine::NodeKind::receive;
-        return is_message && a.kind == b.kind && a.peer == b.peer && a.slot == b.slot;
+        return is_message(a.kind) && is_message(b.kind) && leaves(a.kind) == leaves(b.kind) &&
+               a.peer == b.peer && a.slot == b.slot;
     }
 
     static std::string say(const char* what, std::uint32_t a, std::uint32_t b)

@@ -202,10 +202,28 @@ class SymbolicRun {
         std::copy(values.begin(), values.end(), to);
     }
 
+    Symbols payload_of(std::uint32_t rank, std::uint32_t node, const engine::GraphNode& step)
+    {
+        return step.kind == engine::NodeKind::send ? read(rank, node, step.source) : Symbols{};
+    }
+
+    /// A peer that has ended has its memory back.
+    std::uint32_t owner_of_source(std::uint32_t rank, const engine::GraphNode& step)
+    {
+        if (!reads_peer(step.kind)) {
+            return rank;
+        }
+        if (is_complete(step.peer)) {
+            faults_.push_back("rank " + std::to_string(rank) + " reads rank " +
+                              std::to_string(step.peer) + ", which has ended");
+        }
+        return step.peer;
+    }
+
     void reduce(std::uint32_t rank, std::uint32_t node)
     {
         const engine::GraphNode& step = node_of(rank, node);
-        Symbols values = read(rank, node, step.source);
+        Symbols values = read(owner_of_source(rank, step), node, step.source);
         const Symbols higher = read(rank, node, step.target);
         if (values.size() != higher.size()) {
             fault(rank, node, "combines vectors of unequal length");
@@ -225,29 +243,34 @@ class SymbolicRun {
         const engine::GraphNode& step = node_of(rank, node);
         switch (step.kind) {
             case engine::NodeKind::copy:
-                write(rank, node, step.target, read(rank, node, step.source));
+            case engine::NodeKind::peer_copy:
+                write(rank, node, step.target,
+                      read(owner_of_source(rank, step), node, step.source));
                 complete(rank, node);
                 return;
             case engine::NodeKind::reduce:
+            case engine::NodeKind::peer_reduce:
                 reduce(rank, node);
                 complete(rank, node);
                 return;
             case engine::NodeKind::send:
             case engine::NodeKind::receive:
+            case engine::NodeKind::publish:
+            case engine::NodeKind::wait:
                 break;
         }
         if (step.peer >= ranks_.size() || step.peer == rank) {
             fault(rank, node, "has a peer that is nobody else");
             return;
         }
-        if (step.kind == engine::NodeKind::receive) {
+        if (engine::arrives(step.kind)) {
             meet({step.peer, rank, step.slot}).receives.push_back(node);
             join({step.peer, rank, step.slot});
             return;
         }
         Message message{rank, node, dice_() % 2 == 0, {}};
         if (message.is_copied_out) {
-            message.payload = read(rank, node, step.source);
+            message.payload = payload_of(rank, node, step);
         }
         const bool is_over = message.is_copied_out;
         meet({rank, step.peer, step.slot}).sends.push_back(std::move(message));
@@ -275,10 +298,12 @@ class SymbolicRun {
         Message& message = event.message;
         if (!message.is_copied_out) {
             message.payload =
-                read(message.rank, message.node, node_of(message.rank, message.node).source);
+                payload_of(message.rank, message.node, node_of(message.rank, message.node));
             complete(message.rank, message.node);
         }
-        write(event.rank, event.node, node_of(event.rank, event.node).target, message.payload);
+        if (node_of(event.rank, event.node).kind == engine::NodeKind::receive) {
+            write(event.rank, event.node, node_of(event.rank, event.node).target, message.payload);
+        }
         complete(event.rank, event.node);
     }
 

@@ -45,6 +45,18 @@ struct OpenGraph {
                 case engine::NodeKind::reduce:
                     graph.reduce(node.source, node.target);
                     break;
+                case engine::NodeKind::publish:
+                    graph.publish(node.peer, node.slot);
+                    break;
+                case engine::NodeKind::wait:
+                    graph.wait(node.peer, node.slot);
+                    break;
+                case engine::NodeKind::peer_copy:
+                    graph.peer_copy(node.peer, node.source, node.target);
+                    break;
+                case engine::NodeKind::peer_reduce:
+                    graph.peer_reduce(node.peer, node.source, node.target);
+                    break;
             }
         }
         for (const engine::Graph::Edge& edge : edges) {
@@ -140,10 +152,15 @@ class Mutator {
         }
         const std::uint32_t chosen = draw(open.nodes.size());
         engine::GraphNode& node = open.nodes[chosen];
-        const bool of_source = has_source(node.kind) && (!has_target(node.kind) || draw(2) == 0);
+        const bool has_source = has_own_source(node.kind) || reads_peer(node.kind);
+        if (!has_source && !has_target(node.kind)) {
+            return std::nullopt;
+        }
+        const bool of_source = has_source && (!has_target(node.kind) || draw(2) == 0);
         engine::Extent& extent = of_source ? node.source : node.target;
+        const std::uint32_t of = of_source && reads_peer(node.kind) ? node.peer : rank;
         const std::uint32_t room =
-            BlockNumbers(posed.graphs[rank], posed.contract.ranks[rank]).count(extent.space);
+            BlockNumbers(posed.graphs[of], posed.contract.ranks[of]).count(extent.space);
         if (extent.block_count == 0 || room <= extent.block_count) {
             return std::nullopt;
         }
@@ -171,7 +188,7 @@ class Mutator {
             }
         };
         for (const engine::GraphNode& node : open.nodes) {
-            if (has_source(node.kind)) {
+            if (has_own_source(node.kind)) {
                 note(node.source);
             }
             if (has_target(node.kind)) {
@@ -194,9 +211,7 @@ class Mutator {
         std::vector<std::uint32_t> fitting;
         for (std::uint32_t i = 0; i < open.nodes.size(); ++i) {
             const engine::NodeKind kind = open.nodes[i].kind;
-            const bool is_message =
-                kind == engine::NodeKind::send || kind == engine::NodeKind::receive;
-            if (of_messages ? is_message : kind == engine::NodeKind::reduce) {
+            if (of_messages ? is_message(kind) : kind == engine::NodeKind::reduce) {
                 fitting.push_back(i);
             }
         }
@@ -247,6 +262,9 @@ class Mutator {
             return std::nullopt;
         }
         engine::GraphNode& node = open.nodes[*chosen];
+        if (node.kind == engine::NodeKind::publish || node.kind == engine::NodeKind::wait) {
+            return std::nullopt;
+        }
         engine::Extent& extent = node.kind == engine::NodeKind::send ? node.source : node.target;
         extent.block_count += extent.block_count == 0 || draw(2) == 0 ? 1 : UINT32_MAX;
         return std::pair{"message of node " + std::to_string(*chosen) + " resized", false};
