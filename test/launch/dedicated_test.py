@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cores that are kept for progress: the map that mpiexec prints, what ranks and their OpenMP
-runtime find, and what is refused."""
+runtime find, who moves messages there, and what is refused."""
 
 import os
+import subprocess
 import unittest
+from pathlib import Path
+from typing import NamedTuple
 
 import fixture
 
@@ -70,16 +73,6 @@ class Dedicated(fixture.LaunchTest):
                             (f"dedicated:{CPUS[0]},{CPUS[0]}", "is there twice")):
             self.assertIn(words, self.refused("--progress", text), text)
 
-    def test_user_level_ranks(self) -> None:
-        sentence = ("headway mpiexec: --progress dedicated cannot serve user-level ranks yet; use "
-                    "--ranks thread, or another --progress\n")
-        for words in (("--progress", "dedicated"), ("--progress", f"dedicated:{CPUS[0]}"),
-                      ("-genv", "HEADWAY_PROGRESS", "dedicated"),
-                      ("-env", "HEADWAY_PROGRESS", "dedicated")):
-            self.assertEqual(self.refused("--ranks", "ult", *words), sentence, words)
-        self.environment["HEADWAY_PROGRESS"] = "dedicated"
-        self.assertEqual(self.refused("--ranks", "ult"), sentence)
-
     def test_no_core_left(self) -> None:
         every = ",".join(map(str, CPUS))
         self.assertIn("leaves none for the ranks", self.refused("--progress", f"dedicated:{every}"))
@@ -97,6 +90,64 @@ class Dedicated(fixture.LaunchTest):
         for line in done.stdout.splitlines():
             if line.startswith("dedicated"):
                 self.assertEqual(line, f"dedicated:{CPUS[0]}/1//")
+
+
+class Rank(NamedTuple):
+    """What a rank of programs/served.c says."""
+    rank: int
+    process: int
+    movers: int        # threads of its process that move messages
+    movers_cpus: str
+    cpus: str          # its own
+
+
+@unittest.skipIf(len(CPUS) < 2, "needs two cpus")
+class Served(fixture.LaunchTest):
+    """Who moves messages, whatever ranks are."""
+
+    served: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.served = str(Path(cls._programs.name) / "served")
+        subprocess.run([fixture.stage() / "bin/mpicc", "-O1", "-Wall", "-Werror", "-o", cls.served,
+                        fixture.HERE / "programs/served.c", "-pthread"], check=True)
+
+    def ranks(self, *words: str) -> list[Rank]:
+        done = self.run_job(*words, self.served)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        fields = [line.split() for line in done.stdout.splitlines()]
+        return sorted(Rank(int(one[0]), int(one[1]), int(one[2]), *one[3:]) for one in fields)
+
+    def check_one_mover_a_process(self, ranks: list[Rank], cpu: int) -> None:
+        for each in ranks:
+            self.assertEqual((each.movers, each.movers_cpus), (1, str(cpu)))
+            self.assertNotIn(str(cpu), each.cpus.split(","))
+
+    def test_ranks_of_a_process_share_one_thread(self) -> None:
+        for words, processes in ((("--ranks", "process"), 5), (("--ranks", "thread"), 1),
+                                 (("--ranks", "ult"), 1),
+                                 (("--ranks", "thread", "--processes-per-node", "2"), 2),
+                                 (("--ranks", "ult", "--processes-per-node", "2"), 2)):
+            with self.subTest(words=words):
+                ranks = self.ranks("-n", "5", "--progress", "dedicated", *words)
+                self.assertEqual([each.rank for each in ranks], list(range(5)))
+                self.assertEqual(len({each.process for each in ranks}), processes)
+                self.check_one_mover_a_process(ranks, CPUS[0])
+
+    def test_user_level_ranks_however_it_is_asked_for(self) -> None:
+        last = CPUS[-1]
+        for cpu, words in ((CPUS[0], ("--progress", "dedicated")),
+                           (last, ("--progress", f"dedicated:{last}")),
+                           (CPUS[0], ("-genv", "HEADWAY_PROGRESS", "dedicated")),
+                           (CPUS[0], ("-env", "HEADWAY_PROGRESS", "dedicated"))):
+            with self.subTest(words=words):
+                ranks = self.ranks("--ranks", "ult", "-n", "3", *words)
+                self.assertEqual(len(ranks), 3)
+                self.check_one_mover_a_process(ranks, cpu)
+        self.environment["HEADWAY_PROGRESS"] = "dedicated"
+        self.check_one_mover_a_process(self.ranks("--ranks", "ult", "-n", "3"), CPUS[0])
 
 
 if __name__ == "__main__":
