@@ -149,6 +149,74 @@ class Served(fixture.LaunchTest):
         self.environment["HEADWAY_PROGRESS"] = "dedicated"
         self.check_one_mover_a_process(self.ranks("--ranks", "ult", "-n", "3"), CPUS[0])
 
+    def alone(self, *words: str) -> str:
+        """What the program says on standard error without a launcher."""
+        self.environment["HEADWAY_PROGRESS"] = f"dedicated:{CPUS[-1]}"
+        done = subprocess.run([self.served, *words], env=self.environment, capture_output=True,
+                              text=True, timeout=fixture.WATCHDOG_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return "".join(line for line in done.stderr.splitlines(keepends=True)
+                       if fixture.MARK not in line)
+
+    def test_threads_that_were_there_before(self) -> None:
+        self.assertEqual(self.alone(), "")
+        self.assertEqual(
+            self.alone("early"),
+            "headway: warning: 1 thread of this process may run on the dedicated cpu "
+            f"{CPUS[-1]}; start MPI before other threads, or the program with mpiexec --progress "
+            "dedicated\n")
+        done = self.run_job("--progress", f"dedicated:{CPUS[-1]}", self.served, "early")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("may run on the dedicated cpu", done.stderr)
+
+
+@unittest.skipIf(len(CPUS) < 2, "needs two cpus")
+class Places(fixture.LaunchTest):
+    """What GCC's OpenMP runtime makes of it."""
+
+    places: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.places = str(Path(cls._programs.name) / "places")
+        subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-fopenmp", "-o", cls.places,
+                        fixture.HERE / "programs/places.c"], check=True)
+
+    def look(self, *words: str) -> tuple[list[set[int]], list[set[int]]]:
+        """The cpus of each place, and those of each thread."""
+        done = self.run_job("--progress", f"dedicated:{CPUS[0]}", *words, self.places)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found: dict[str, list[set[int]]] = {"place": [], "thread": []}
+        for line in done.stdout.splitlines():
+            kind, *cpus = line.split()
+            found[kind].append(set(map(int, cpus)))
+        return found["place"], found["thread"]
+
+    def test_a_place_a_core(self) -> None:
+        places, threads = self.look()
+        core = {CPUS[0]}
+        siblings = Path(f"/sys/devices/system/cpu/cpu{CPUS[0]}/topology/core_cpus_list")
+        if siblings.is_file():
+            core = {cpu for part in siblings.read_text().strip().split(",")
+                    for cpu in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)}
+        self.assertEqual(set().union(*places), set(CPUS) - core)
+        self.assertEqual(sorted(map(sorted, threads)), sorted(map(sorted, places)))
+
+    def test_abstract_places_keep_to_the_cores_left(self) -> None:
+        for kind in ("cores", "threads", "sockets"):
+            places, threads = self.look("-x", f"OMP_PLACES={kind}")
+            self.assertTrue(places, kind)
+            self.assertNotIn(CPUS[0], set().union(*places, *threads), kind)
+
+    def test_threads_of_ranks_that_have_no_cores(self) -> None:
+        for words in (("-n", str(len(CPUS) + 1)), ("-n", "2", "--ranks", "thread"),
+                      ("-n", "2", "--ranks", "ult")):
+            places, threads = self.look(*words)
+            self.assertEqual(places, [], words)
+            self.assertGreaterEqual(len(threads), int(words[1]))
+            self.assertNotIn(CPUS[0], set().union(*threads), words)
+
 
 if __name__ == "__main__":
     unittest.main()
