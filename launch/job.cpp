@@ -167,20 +167,7 @@ base::Outcome Job::start_rank(std::size_t index, const Program& program, const P
 base::Outcome Job::reserve()
 {
     std::string list;
-    const bool is_dedicated = find_dedicated(inherited_, options_.environment.set, list);
-    if (options_.rank_host == RankHost::ult) {
-        // They may hang beside it (docs/design/027). One program of the job is enough.
-        const auto asks = [&](const Program& each) {
-            std::string ignored;
-            return find_dedicated(inherited_, each.environment.set, ignored);
-        };
-        if (is_dedicated || std::ranges::any_of(options_.programs, asks)) {
-            return base::Failure{
-                "--progress dedicated cannot serve user-level ranks yet; use --ranks thread, or "
-                "another --progress"};
-        }
-    }
-    if (!is_dedicated) {
+    if (!find_dedicated(inherited_, options_.environment.set, list)) {
         return base::Done{};
     }
     auto chosen = choose_cores(list);

@@ -39,7 +39,7 @@ class Pace {
 
 /// The thread of a process that works for its ranks while they compute; how, its executor says. It
 /// starts when a rank first leaves the library with operations open, so a program that has none
-/// never gets it; only one on a dedicated cpu starts at once.
+/// never gets it; only one on a dedicated cpu starts with the first of them.
 ///
 /// The usual executor is the agent proper, the last resort: asleep until a rank that computes is
 /// wanted and no idle rank of the node was found. Where every core has a rank, early copies gain

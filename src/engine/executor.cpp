@@ -102,6 +102,12 @@ class AskedExecutor final : public Executor {
 /// What an executor that looks by itself does where it has found nothing.
 enum class Pause : std::uint8_t { yield, nap, spin };
 
+/// One thread runs at a time: whoever spins keeps the others from running.
+bool is_simulated() noexcept
+{
+    return platform::own_scheduler != nullptr && platform::own_scheduler->is_simulated();
+}
+
 /// Looks by itself, all the time or each so often.
 class PollingExecutor final : public Executor {
   public:
@@ -113,8 +119,9 @@ class PollingExecutor final : public Executor {
 
     void settle(Node& node) override
     {
-        platform::name_thread(name_);
         take_place_(node);
+        // Last: who finds the name finds the thread in its place.
+        platform::name_thread(name_);
     }
 
     void turn(Worker& worker, Agent& thread) override
@@ -126,7 +133,7 @@ class PollingExecutor final : public Executor {
             }
             (void)thread.nap(interval_ns_);
         } else if (!has_worked) {
-            if (pause_ == Pause::spin && platform::own_scheduler == nullptr) {
+            if (pause_ == Pause::spin && !is_simulated()) {
                 platform::cpu_relax();
             } else {
                 platform::yield_core();

@@ -18,7 +18,7 @@ class Executor {
   public:
     virtual ~Executor() = default;
 
-    /// Once, before the first turn: name, cpus and scheduling of the calling thread.
+    /// Once, before the first turn: cpus, scheduling and name of the calling thread.
     virtual void settle(Node& node) = 0;
     /// One look at the ranks of the process, with work for those that need it, and what comes until
     /// the next look. Called until the thread is to end; what it sleeps in, ends then.

@@ -77,8 +77,8 @@ base::Outcome reserve_cpus(const config::Knobs& knobs, std::vector<unsigned>& cp
         }
         if (others != 0) {
             platform::write_error("headway: warning: " + std::to_string(others) +
-                                  " threads of this process may run on the dedicated cpu " +
-                                  listed(cpus) +
+                                  (others == 1 ? " thread" : " threads") +
+                                  " of this process may run on the dedicated cpu " + listed(cpus) +
                                   "; start MPI before other threads, or the program with mpiexec "
                                   "--progress dedicated\n");
         }

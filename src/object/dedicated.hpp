@@ -16,8 +16,9 @@ namespace headway::object {
 /// MPI_Init that opens the process.
 base::Outcome reserve_cpus(const config::Knobs& knobs, std::vector<unsigned>& cpus);
 
-/// Starts the thread there, if the process has one. Failure: the system gives none.
-/// Thread rule: as above, once ranks can be worked for.
+/// Starts the thread there, if the process is to have one and has it not. It sleeps and wakes
+/// others as the calling thread does (platform::own_scheduler). Failure: the system gives none.
+/// Thread rule: a rank's thread, the first time that the rank communicates.
 base::Outcome start_on_dedicated_cpus(engine::Node& node);
 
 }  // namespace headway::object

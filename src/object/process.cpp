@@ -507,17 +507,11 @@ base::Outcome Process::meet_all()
     node_->parks_with_barrier = !node_->is_oversubscribed && node_->is_plain &&
                                 directory.without_barriers.load(std::memory_order_relaxed) == 0;
     node_->choose_buffers();
-    return start_on_dedicated_cpus(*node_);
+    return base::Done{};
 }
 
 void Process::schedule_by(const headway_scheduling& scheduling)
 {
-    if (!dedicated_cpus_.empty()) {
-        platform::fatal(first_rank(),
-                        "HEADWAY_PROGRESS=dedicated cannot serve user-level ranks yet: they may "
-                        "hang; start them with mpiexec --ranks thread, or with another "
-                        "HEADWAY_PROGRESS");
-    }
     sync::OutsideBell* bell = nullptr;
     if (node_->directory.process_count > 1) {
         bell = node_->allocator(node_->first_rank()).make<sync::OutsideBell>();

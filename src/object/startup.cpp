@@ -15,6 +15,7 @@
 #include "engine/wait.hpp"
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
+#include "object/dedicated.hpp"
 #include "object/leaks.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
@@ -158,7 +159,8 @@ Rank& start_rank(const char* function, int thread_level)
     }
     Process& process = rank->process();
     process.warn_about_settings();
-    if (rank->was_started()) {
+    const bool is_new = !rank->was_started();
+    if (!is_new) {
         process.note_return();
     } else if (!process.note_start()) {
         refuse_start(
@@ -169,6 +171,13 @@ Rank& start_rank(const char* function, int thread_level)
     }
     if (const auto started = rank->start(process.node(), thread_level); !started) {
         refuse_start(function, started.sentence(), rank->world_rank);
+    }
+    if (is_new) {
+        // By a rank and not with the process: so the thread sleeps and wakes as ranks do, who may
+        // lie where the system does not find them (schedule_ranks).
+        if (const auto served = start_on_dedicated_cpus(process.node()); !served) {
+            refuse_start(function, served.sentence(), rank->world_rank);
+        }
     }
     if (is_first) {
         platform::set_only_rank(static_cast<RankAccess*>(rank));

@@ -10,8 +10,8 @@
 
 enum { bytes = 300 * 1000, turns = 20 };
 
-/// The number of the thread of this process with that name; 0: there is none.
-static int thread_named(const char* wanted)
+/// How many threads of this process have that name; the number of one of them in `number`.
+static int count_threads(const char* wanted, int* number)
 {
     int found = 0;
     DIR* folder = opendir("/proc/self/task");
@@ -22,8 +22,10 @@ static int thread_named(const char* wanted)
         FILE* file = fopen(path, "r");
         if (file != NULL && fgets(name, sizeof name, file) != NULL) {
             name[strcspn(name, "\n")] = '\0';
-            if (strcmp(name, wanted) == 0)
-                found = atoi(entry->d_name);
+            if (strcmp(name, wanted) == 0) {
+                *number = atoi(entry->d_name);
+                ++found;
+            }
         }
         if (file != NULL)
             fclose(file);
@@ -116,8 +118,10 @@ static int overlap(const cpu_set_t* one, const cpu_set_t* other)
 static void check_thread(struct check* t, const char* executor)
 {
     int thread = 0;
-    while (thread == 0)  // it names itself when it first runs
-        thread = thread_named(name_of(executor));
+    while (count_threads(name_of(executor), &thread) == 0) {  // it names itself when it first runs
+    }
+    // Ranks that share a process share its thread.
+    CHECK_INT(t, count_threads(name_of(executor), &thread), 1);
     if (strcmp(executor, "idle") == 0) {
         while (sched_getscheduler(thread) != SCHED_IDLE) {
         }
