@@ -2,9 +2,9 @@
 """Which functions no test program calls: `python3 -m tools.effects [--write | --list]`.
 
 test/mpi/without_test.txt is the floor: the functions, `_c` twins included, that are built and that
-no program of test/mpi calls by name; comments and strings are no calls. --write takes away names that are called by now; it never adds
-one, so that the list only shrinks. --list prints every function of the standard with the programs
-that call it, or that it is not built.
+no program of test/mpi calls by name; comments and strings are no calls. --write takes away names
+that are called by now; it never adds one, so that the list only shrinks. --list prints every
+function of the standard with the programs that call it, or that it is not built.
 """
 
 import re
