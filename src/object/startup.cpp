@@ -16,6 +16,7 @@
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
 #include "object/leaks.hpp"
+#include "object/memory_kinds.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
 #include "object/simulation.hpp"
@@ -311,6 +312,11 @@ Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler)
                      "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or the size "
                      "of /dev/shm",
                      rank.world_rank);
+    }
+    // What the launcher was told, where the program asks for nothing (MPI-5.0 section 11.4.3).
+    if (hints.find(memory_kinds_key) == nullptr) {
+        hints.set(memory_kinds_key,
+                  supported_memory_kinds(rank.process().knobs().memory_alloc_kinds));
     }
     rank.sessions().push_back(std::make_unique<Session>(
         rank.number_session(), std::min(thread_level, rank.thread_level_max()), std::move(hints),
