@@ -224,8 +224,8 @@ void Job::judge_end(std::size_t rank, int status)
             end_job(code, what + std::string(and_others()));
         }
     } else if (is_inside) {
-        end_job(1,
-                name_of(rank) + " exited without calling MPI_Finalize" + std::string(and_others()));
+        end_job(1, name_of(rank) + " exited without calling MPI_Finalize or MPI_Session_finalize" +
+                       std::string(and_others()));
     }
     check_barrier();
 }

@@ -139,8 +139,7 @@ constexpr Option table[] = {
     {"print-all-exitcodes", Action::refuse, 0,
      "mpiexec prints the exit code of the rank that ended the job, and no other"},
     {"profile", Action::refuse, 0, "the launcher keeps no profile of itself"},
-    {"memory-alloc-kinds", Action::refuse, 1,
-     "ask for memory kinds by the info of MPI_Session_init (mpi_memory_alloc_kinds)"},
+    {"memory-alloc-kinds", Action::memory_kinds, 1, ""},
 };
 
 }  // namespace

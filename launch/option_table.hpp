@@ -24,6 +24,7 @@ enum class Action {
     report_bindings,
     report,
     progress,
+    memory_kinds,
     label,
     timeout,
     ranks,

@@ -332,6 +332,9 @@ base::Outcome Reader::apply(const Option& option)
         case Action::progress:
             options_.environment.set.emplace_back("HEADWAY_PROGRESS", values_[0]);
             return base::Done{};
+        case Action::memory_kinds:
+            options_.environment.set.emplace_back("HEADWAY_MEMORY_ALLOC_KINDS", values_[0]);
+            return base::Done{};
         case Action::label:
             options_.has_label = true;
             return base::Done{};

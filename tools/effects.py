@@ -2,9 +2,9 @@
 """Which functions no test program calls: `python3 -m tools.effects [--write | --list]`.
 
 test/mpi/without_test.txt is the floor: the functions, `_c` twins included, that are built and that
-no program of test/mpi calls by name. --write takes away names that are called by now; it never adds
-one, so that the list only shrinks. --list prints every function of the standard with the programs
-that call it, or that it is not built.
+no program of test/mpi calls by name; comments and strings are no calls. --write takes away names
+that are called by now; it never adds one, so that the list only shrinks. --list prints every
+function of the standard with the programs that call it, or that it is not built.
 """
 
 import re
@@ -21,6 +21,8 @@ HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
 # Functions that are built and that no program of test/mpi calls. Names are only taken away.
 """
+# A string or a character first: what looks like a comment in one is none, nor the other way round.
+NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 CALL = re.compile(r"\bMPI_(\w+)\b")
 # Programs may put a name together from parts: EACH_FORM(p, Scan, scan, ...) of large/collectives.
 PASTED = re.compile(r"\bEACH_FORM\(\w+, (\w+), (\w+)")
@@ -29,7 +31,8 @@ CONVERTED = re.compile(r"\bBOTH_WAYS\(\w+, (\w+),")
 
 
 def names_in(text: str) -> set[str]:
-    """Names without `MPI_` that appear in a program."""
+    """Names without `MPI_` that appear in a program's code."""
+    text = NO_CODE.sub(" ", text)
     names = set(CALL.findall(text))
     for name, lower in PASTED.findall(text):
         names |= {f"{name}_c", f"I{lower}_c", f"{name}_init_c"}

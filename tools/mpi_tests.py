@@ -63,12 +63,19 @@ class Library:
     environment: dict[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ("process", "team")
     is_oracle: bool = False
+    sees_one_process: bool = False  # a sanitizer that knows nothing of what others do in the heap
 
     def refusal(self, row: dict[str, Any]) -> str:
         """Why a row is not run; "" if it is."""
         if not self.is_oracle:
             return ""
         return "turns a knob" if row.get("knobs") else str(row.get("no_oracle", ""))
+
+    def hosts_of(self, row: dict[str, Any]) -> list[str]:
+        """Those of a row's hosts that are there. Programs with threads of their own cannot be
+        teams: a sanitizer that sees one process gets these as processes, of one rank each."""
+        hosts = [host for host in row["host"] if host in self.hosts]
+        return hosts if "team" not in hosts or not self.sees_one_process else ["team"]
 
 
 def of_preset(preset: str) -> Library:
@@ -79,10 +86,10 @@ def of_preset(preset: str) -> Library:
         mpiexec=stage / "bin" / "mpiexec", include=stage / "include",
         flags=PRESET_FLAGS.get(preset, []), environment=SANITIZER_OPTIONS,
         patience=PATIENCE.get(preset, 1.0),
-        # It sees the threads of one process; ranks as processes are one each.
+        sees_one_process=preset == "tsan",
         # Programs with a sanitizer cannot be hosted: its run-time must be there before the host.
-        hosts={"tsan": ("team",), "asan": ("process", "team")}.get(
-            preset, ("process", "team", "thread", "ult")))
+        hosts=("process", "team") if preset in ("asan", "tsan")
+        else ("process", "team", "thread", "ult"))
 
 
 def of_oracle(prefix: Path) -> Library:
@@ -163,11 +170,13 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
     common |= {name: str(value) for name, value in row.get("environment", {}).items()}
     common["CHECK_WATCHDOG"] = f"{limit_s:g}"
     is_long = "long" in row.get("labels", [])
-    hosts = [host for host in row["host"] if host in library.hosts]
+    hosts = library.hosts_of(row)
     hosts += [f"{host}-split" for host in hosts if host in {"thread", "ult"}]
     for host, ranks in itertools.product(hosts, row["ranks"]):
         kind, _, split = host.partition("-")
         if split and ranks == 1:
+            continue
+        if library.sees_one_process and host == "process" and ranks != 1:
             continue
         environment = dict(common)
         command = [str(binary_of(row["program"], library)), *row.get("arguments", [])]

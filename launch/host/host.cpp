@@ -277,7 +277,9 @@ void Host::rank_ended(const HostedRank& rank, int code)
     switch (library_.table().leave_rank()) {
         case HEADWAY_RANK_INSIDE:
             end_job(rank, low == 0 ? 1 : low,
-                    (low == 0 ? "exited without calling MPI_Finalize" : exited) + others);
+                    (low == 0 ? "exited without calling MPI_Finalize or MPI_Session_finalize"
+                              : exited) +
+                        others);
         case HEADWAY_RANK_MISSED:
             end_job(
                 rank, low == 0 ? 1 : low,

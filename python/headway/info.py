@@ -18,6 +18,7 @@ from headway import study
 
 TEXT_BYTES = 1024
 VALUE_BYTES = 4096
+MODULE = "libheadway_ofi.so"  # beside the library, which loads it when a job has several machines
 MPI_CHAR, MPI_INT = 0x243, 0x203
 NO_ENUM = None
 
@@ -114,6 +115,24 @@ def ways_of_messages() -> list[str]:
             + copies.get(scope, "two copies through shared memory (the system forbids one)")]
 
 
+def way_to_other_machines(folder: Path) -> str:
+    """What carries messages between machines, as the library in this folder would load it."""
+    module = folder / MODULE
+    if not module.is_file():
+        return f"none, since {module} is missing; install it for jobs on several machines"
+    try:
+        loaded = ctypes.CDLL(str(module))
+        loaded.fi_version.restype = ctypes.c_uint32
+        version = loaded.fi_version()
+    except (OSError, AttributeError) as error:
+        return f"none, since the module does not load ({error}); install libfabric"
+    major, minor = version >> 16, version & 0xFFFF
+    paths = [line.split()[-1] for line in _read("/proc/self/maps").splitlines()
+             if "/libfabric." in line]
+    return (f"ofi: ranks of several machines, by libfabric {major}.{minor} "
+            f"({paths[0] if paths else 'linked into the module'})")
+
+
 def build_of(library: Path) -> str:
     """What its compiler left in the library."""
     marks = [part.decode(errors="replace") for part in library.read_bytes().split(b"\0")
@@ -138,6 +157,7 @@ def main(options: argparse.Namespace) -> int:
                 ("/dev/shm", f"{shutil.disk_usage('/dev/shm').free >> 20} MiB free"
                              if Path("/dev/shm").is_dir() else "missing")]
         rows += [("messages", way) for way in ways_of_messages()]
+        rows.append(("messages", way_to_other_machines(library.parent)))
         settings = tools.settings()
     except (OSError, InfoError) as error:
         print(f"headway: {library}: {error}; is it Headway's?", file=sys.stderr)

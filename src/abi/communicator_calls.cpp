@@ -13,6 +13,7 @@
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
+#include "object/memory_kinds.hpp"
 #include "object/process.hpp"
 #include "object/request.hpp"
 #include "object/session.hpp"
@@ -390,7 +391,16 @@ int Comm_set_info(Call& call, Communicator* comm, MPI_Info info)
 
 int Comm_get_info(Call& call, Communicator* comm, MPI_Info* info_used)
 {
-    return make_info(call, comm->hints(), info_used);
+    Rank& rank = rank_of(call);
+    object::Session* const session = rank.find_session(comm->session());
+    const std::string* const kinds =
+        session != nullptr ? session->hints().find(object::memory_kinds_key) : nullptr;
+    object::Info used = comm->hints();
+    used.set(object::memory_kinds_key,
+             kinds != nullptr
+                 ? *kinds
+                 : object::supported_memory_kinds(rank.process().knobs().memory_alloc_kinds));
+    return make_info(call, std::move(used), info_used);
 }
 
 int Comm_compare(Call& call, Communicator* comm1, Communicator* comm2, int* result)

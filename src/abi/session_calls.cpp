@@ -57,8 +57,9 @@ int Session_init(Call& call, MPI_Info info, ErrorHandler* errhandler, MPI_Sessio
                                         : MPI_THREAD_MULTIPLE;
     const std::string* const kinds = given.find(object::memory_kinds_key);
     object::Info hints;
-    hints.set(object::memory_kinds_key,
-              object::supported_memory_kinds(kinds != nullptr ? *kinds : std::string()));
+    if (kinds != nullptr) {
+        hints.set(object::memory_kinds_key, object::supported_memory_kinds(*kinds));
+    }
     Session& made = object::open_session(wanted, std::move(hints), errhandler);
     object::AnyTimePart& part = object::any_time_part(object::current_rank());
     if (!acquire_any_time(call, part, &made, session)) {

@@ -72,6 +72,8 @@ struct RankCounters {
     std::atomic<std::uint64_t> calls{0};     ///< of the application, not those inside callbacks
     std::atomic<std::uint64_t> call_ns{0};   ///< spent in them
     std::atomic<std::uint64_t> sleep_ns{0};  ///< of that, asleep
+    /// Others held the rank's word or moved its bytes, while it was away or had just come back.
+    std::atomic<std::uint64_t> helped_ns{0};
     std::atomic<std::uint64_t> messages_sent{0};
     std::atomic<std::uint64_t> bytes_sent{0};
     std::atomic<std::uint64_t> messages_received{0};

@@ -117,15 +117,45 @@ bool Worker::can_work_for(const RankState& rank)
                                     : node_.peer_memory.can_reach(rank.process);
 }
 
+/// Work for a rank that computes, as a trace and a profile tell of it.
+class Worker::Help {
+  public:
+    Help(const Worker& worker, RankState& rank)
+        : worker_(worker), rank_(rank), begin_ns_(observe::span_begin(worker.tracer_))
+    {
+    }
+    ~Help()
+    {
+        using observe::SpanKind;
+        const SpanKind kind = worker_.own_ == nullptr ? SpanKind::agent : SpanKind::help;
+        const std::int64_t length_ns =
+            observe::span_end(worker_.tracer_, kind, rank_.rank, worker_.name_, begin_ns_);
+        if (has_held_ && length_ns > 0) [[unlikely]] {
+            // Relaxed: a statistic. Several workers may add, one after the other has let go.
+            rank_.counters.helped_ns.fetch_add(static_cast<std::uint64_t>(length_ns),
+                                               std::memory_order_relaxed);
+        }
+    }
+    Help(const Help&) = delete;
+    Help& operator=(const Help&) = delete;
+
+    void note_hold() noexcept { has_held_ = true; }
+
+  private:
+    const Worker& worker_;
+    RankState& rank_;
+    std::int64_t begin_ns_;
+    bool has_held_ = false;  ///< else somebody else was quicker
+};
+
 void Worker::work_for(RankState& rank)
 {
-    const observe::Span span(tracer_,
-                             own_ == nullptr ? observe::SpanKind::agent : observe::SpanKind::help,
-                             rank.rank, name_);
+    Help help(*this, rank);
     RankLock nobody_inside;
     Driver driver(*this, rank, nobody_inside, Driver::Role::helper);
     bool again = true;
     while (again && rank.ownership.try_hold(name_)) {
+        help.note_hold();
         RankState* const held_before = holding_;
         holding_ = &rank;
         rank.counters.times_helped.fetch_add(1, std::memory_order_relaxed);  // a statistic

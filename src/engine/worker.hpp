@@ -84,6 +84,8 @@ class Worker {
     void see_to(RankState& rank, std::int64_t due_ns);
 
   private:
+    class Help;
+
     static constexpr std::size_t asked_max = 8;
 
     template <typename Finish>

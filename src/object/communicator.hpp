@@ -137,8 +137,6 @@ class Communicator {
     const Info& hints() const noexcept { return hints_; }
     /// Takes those that Headway knows, if their values make sense; others stay as they are.
     void take_hints(const Info& given);
-    /// A fact about it that MPI_Comm_get_info tells.
-    void tell(std::string_view key, std::string_view value) { hints_.set(key, value); }
     /// Number of the next collective call, from 1 on, where somebody counts them.
     std::uint64_t count_collective() noexcept { return ++collectives_; }
     /// How many partitioned messages in one direction with that peer and tag were initialized

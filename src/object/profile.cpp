@@ -68,11 +68,12 @@ void add_rank(std::string* text, const engine::Directory& directory, std::uint32
     const engine::RankState& rank = *directory.ranks[number];
     const engine::RankCounters& counters = rank.counters;
     const double in_mpi_s = seconds(counters.call_ns);
-    add_line(text, "%5u %9.3f %6.1f %9.3f %9.0f %9.3f %9.0f %9.3f %10.0f %7.0f %8.0f", number,
-             in_mpi_s, percent(in_mpi_s, job_s), seconds(counters.sleep_ns),
+    add_line(text, "%5u %9.3f %6.1f %9.3f %9.0f %9.3f %9.0f %9.3f %10.0f %7.0f %10.6f %8.0f",
+             number, in_mpi_s, percent(in_mpi_s, job_s), seconds(counters.sleep_ns),
              value(counters.messages_sent), value(counters.bytes_sent) / 1e6,
              value(counters.messages_received), value(counters.bytes_received) / 1e6,
-             value(counters.messages_kept), value(counters.times_helped), value(counters.parks));
+             value(counters.messages_kept), value(counters.times_helped),
+             seconds(counters.helped_ns), value(counters.parks));
 }
 
 /// One function, all ranks together.
@@ -149,14 +150,21 @@ void print_profile(Process& process)
     std::string text;
     add_line(&text, "profile of %u ranks in %u processes, %.3f s from MPI_Init to MPI_Finalize",
              directory.rank_count, directory.process_count, job_s);
-    add_line(&text, "%5s %9s %6s %9s %9s %9s %9s %9s %10s %7s %8s", "rank", "in MPI s", "%",
-             "asleep s", "sent", "MB", "received", "MB", "unexpected", "helped", "sleeps");
+    add_line(&text, "%5s %9s %6s %9s %9s %9s %9s %9s %10s %7s %10s %8s", "rank", "in MPI s", "%",
+             "asleep s", "sent", "MB", "received", "MB", "unexpected", "helped", "helped s",
+             "sleeps");
     for (std::uint32_t i = 0; i < std::min(directory.rank_count, ranks_shown_max); ++i) {
         add_rank(&text, directory, i, job_s);
     }
     if (directory.rank_count > ranks_shown_max) {
         add_line(&text, "and %u other ranks", directory.rank_count - ranks_shown_max);
     }
+    double helped_s = 0;
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        helped_s += seconds(directory.ranks[i]->counters.helped_ns);
+    }
+    add_line(&text, "overlap: others moved messages for %.6f s while their ranks were outside MPI",
+             helped_s);
     double wakes = 0;
     for (std::uint32_t i = 0; i < directory.process_count; ++i) {
         wakes += value(directory.processes[i].agent_wakes);

@@ -196,7 +196,8 @@ void Rank::describe_environment()
     environment_info_ = describe_own_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
     environment_info_.set("thread_level", name_of_thread_level(thread_level_));
-    environment_info_.set(memory_kinds_key, supported_memory_kinds(""));
+    environment_info_.set(memory_kinds_key,
+                          supported_memory_kinds(process_.knobs().memory_alloc_kinds));
 }
 
 const int* Rank::predefined_attribute(int keyval) const noexcept
@@ -236,9 +237,6 @@ base::Outcome Rank::make_predefined()
         return base::Failure{
             "the node heap has no room for MPI_COMM_WORLD; raise "
             "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
-    }
-    for (Communicator* made : {world, self}) {
-        made->tell(memory_kinds_key, supported_memory_kinds(""));
     }
     world->set_name("MPI_COMM_WORLD");
     self->set_name("MPI_COMM_SELF");

@@ -17,6 +17,7 @@
 #include "object/collective.hpp"
 #include "object/dedicated.hpp"
 #include "object/leaks.hpp"
+#include "object/memory_kinds.hpp"
 #include "object/observation.hpp"
 #include "object/process.hpp"
 #include "object/simulation.hpp"
@@ -120,7 +121,7 @@ Process& open_process(const RankBlock& ranks, bool is_host)
             index);
     }
     Process* made = process.value().release();
-    // (1) release, pairs with (2) to (7).
+    // (1) release, pairs with (2) to (8).
     own_process.store(made, std::memory_order_release);
     platform::set_job_ender(&end_job);
     if (!is_host) {
@@ -144,6 +145,17 @@ std::mutex& opening()
     static std::mutex first_one;
     auto* const rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
     return rank != nullptr && rank->process().ranks_here() > 1 ? rank->opening() : first_one;
+}
+
+/// A session that is left open keeps its rank from ending: what the program leaks is named when it
+/// exits. One that has not called MPI_Finalize hears of that instead.
+void report_leaks_at_exit()
+{
+    // (8) acquire, pairs with (1).
+    Rank& rank = own_process.load(std::memory_order_acquire)->rank(0);
+    if (rank.is_running() && rank.world == nullptr) {
+        report_leaks(rank);
+    }
 }
 
 /// The calling thread's rank, which communicates from now on. Requires: opening().
@@ -181,6 +193,9 @@ Rank& start_rank(const char* function, int thread_level)
     }
     if (is_first) {
         platform::set_only_rank(static_cast<RankAccess*>(rank));
+        if (process.knobs().leaks != 0) {
+            (void)std::atexit(&report_leaks_at_exit);
+        }
     }
     return *rank;
 }
@@ -321,6 +336,11 @@ Session& open_session(int thread_level, Info hints, ErrorHandler* error_handler)
                      "of /dev/shm",
                      rank.world_rank);
     }
+    // What the launcher was told, where the program asks for nothing (MPI-5.0 section 11.4.3).
+    if (hints.find(memory_kinds_key) == nullptr) {
+        hints.set(memory_kinds_key,
+                  supported_memory_kinds(rank.process().knobs().memory_alloc_kinds));
+    }
     rank.sessions().push_back(std::make_unique<Session>(
         rank.number_session(), std::min(thread_level, rank.thread_level_max()), std::move(hints),
         error_handler));
@@ -439,6 +459,9 @@ RankEnd leave_rank()
         return rank.is_running() ? RankEnd::inside : RankEnd::finalized;
     };
     const RankEnd end = where_it_stood();
+    if (end == RankEnd::inside && rank.world == nullptr) {
+        report_leaks(rank);
+    }
     // Else the job is over, and nobody else is to run before that.
     if (hosted_simulation != nullptr && (end == RankEnd::finalized || end == RankEnd::outside)) {
         hosted_simulation->leave();

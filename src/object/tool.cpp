@@ -187,11 +187,11 @@ const ToolEventKind kinds[] = {
      agent_elements},
 };
 
-bool is_of_kind(const observe::Record& record, ToolEvent event)
+/// Requires: an event of messages.
+observe::EventKind kind_of(ToolEvent event)
 {
-    return (event == ToolEvent::message_kept && record.kind == observe::EventKind::kept) ||
-           (event == ToolEvent::message_matched_late &&
-            record.kind == observe::EventKind::matched_late);
+    return event == ToolEvent::message_kept ? observe::EventKind::kept
+                                            : observe::EventKind::matched_late;
 }
 
 ToolEventInstance instance_of(const ToolEventKind& kind, const observe::Record& record)
@@ -247,14 +247,14 @@ void raise_all(Rank& rank, const Chosen& chosen, const observe::Listener& heard)
         return;
     }
     for (const observe::Record& record : heard.pending) {
-        if (is_of_kind(record, kind.event)) {
+        if (record.kind == kind_of(kind.event)) {
             raise(chosen, instance_of(kind, record));
         }
     }
-    if (heard.dropped != 0 && chosen.registration->dropped != nullptr &&
-        !chosen.registration->is_freed) {
+    const std::uint64_t dropped = heard.dropped[static_cast<std::size_t>(kind_of(kind.event))];
+    if (dropped != 0 && chosen.registration->dropped != nullptr && !chosen.registration->is_freed) {
         chosen.registration->dropped(
-            static_cast<MPI_Count>(heard.dropped),
+            static_cast<MPI_Count>(dropped),
             reinterpret_cast<MPI_T_event_registration>(chosen.registration), 0,
             MPI_T_CB_REQUIRE_NONE, chosen.user_data);
     }

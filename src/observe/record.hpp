@@ -19,6 +19,8 @@ enum class EventKind : std::uint8_t {
     matched_late,  ///< a receive has found such a message
 };
 
+inline constexpr std::size_t event_kinds = static_cast<std::size_t>(EventKind::matched_late) + 1;
+
 /// What takes time beside the application's calls. The names are those of span_names.
 enum class SpanKind : std::uint8_t {
     sleep,    ///< a thread inside MPI sleeps in a futex

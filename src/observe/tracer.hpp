@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +22,8 @@ struct Listener {
     static constexpr std::size_t pending_max = 4096;
 
     std::vector<Record> pending;
-    std::uint64_t dropped = 0;  ///< came while so many were pending
+    /// By kind: those that came while so many were pending.
+    std::array<std::uint64_t, event_kinds> dropped{};
 };
 
 /// What a process needs to record: whoever has a pointer to one records, a null pointer is all
@@ -67,7 +70,7 @@ class Tracer {
         if (listener_->pending.size() < Listener::pending_max) {
             listener_->pending.push_back(event);
         } else {
-            ++listener_->dropped;
+            ++listener_->dropped[static_cast<std::size_t>(event.kind)];
         }
     }
 

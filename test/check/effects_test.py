@@ -20,6 +20,14 @@ class Effects(unittest.TestCase):
                              {"Send", "Scan_c", "Iscan_c", "Scan_init_c", "Comm_toint",
                               "Comm_fromint"})
 
+    def test_comments_and_strings_are_no_calls(self) -> None:
+        self.assertEqual(effects.names_in("""
+            // MPI_One(x) of "MPI_Two"
+            /* MPI_Three(
+               MPI_Four() */
+            print("MPI_Five(\\"MPI_Six()", '"', MPI_Send("// not", 0), "/*"); MPI_Recv(/* in */ x);
+        """), {"Send", "Recv"})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -49,9 +49,17 @@ class DeadlockTest(JobTest):
 
     def test_ranks_in_one_process(self):
         for name in CASES:
+            for kind in ("thread", "ult"):
+                with self.subTest(name, kind=kind):
+                    outcome = self.mpiexec(3, "--ranks", kind, self.program(), name, **SHORT)
+                    self.check_report(outcome, 3, name)
+
+    def test_user_level_ranks_in_two_processes(self):
+        for name in CASES:
             with self.subTest(name):
-                outcome = self.mpiexec(3, "--ranks", "thread", self.program(), name, **SHORT)
-                self.check_report(outcome, 3, name)
+                outcome = self.mpiexec(4, "--ranks", "ult", "--processes-per-node", 2,
+                                       self.program(), name, **SHORT)
+                self.check_report(outcome, 4, name)
 
     def test_the_line_of_the_call(self):
         if shutil.which("addr2line") is None:
@@ -72,7 +80,7 @@ class DeadlockTest(JobTest):
     def test_no_false_alarm(self):
         for name in ("slow", "traffic", "threads"):
             for ranks in (1, 2, 3):
-                for hosts in ((), ("--ranks", "thread")):
+                for hosts in ((), ("--ranks", "thread"), ("--ranks", "ult")):
                     with self.subTest(name, ranks=ranks, hosts=hosts):
                         outcome = self.mpiexec(ranks, *hosts, self.program(), name,
                                                HEADWAY_DEADLOCK_MS="2")

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves objects of each kind behind, or frees all of them with the argument "clean".
+// Leaves objects of each kind behind, or frees all of them with the argument "clean"; with
+// "session" a session, which keeps its rank from ending.
 #include <mpi.h>
 #include <string.h>
+
+static void keep_second(void* in, void* inout, int* count, MPI_Datatype* type)
+{
+    (void)in, (void)inout, (void)count, (void)type;
+}
+
+static void ignore(MPI_Comm* comm, int* code, ...)
+{
+    (void)comm, (void)code;
+}
+
+// Objects that no other one here needs.
+static void make_others(int is_clean)
+{
+    int number = 0, rank = 0;
+    MPI_Op op;
+    MPI_Op_create(keep_second, 1, &op);
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(ignore, &handler);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Request sent;
+    MPI_Isend(&number, 1, MPI_INT, rank, 7, MPI_COMM_WORLD, &sent);
+    MPI_Message message;
+    MPI_Mprobe(rank, 7, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    if (is_clean) {
+        MPI_Mrecv(&number, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+        MPI_Errhandler_free(&handler);
+        MPI_Op_free(&op);
+    }
+}
 
 static void make(int is_clean)
 {
@@ -38,7 +70,14 @@ static void make(int is_clean)
 int main(int argc, char** argv)
 {
     MPI_Init(&argc, &argv);
-    make(argc > 1 && strcmp(argv[1], "clean") == 0);
+    const char* const what = argc > 1 ? argv[1] : "all";
+    if (strcmp(what, "session") == 0) {
+        MPI_Session session;
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    } else {
+        make(strcmp(what, "clean") == 0);
+        make_others(strcmp(what, "clean") == 0);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -9,12 +9,15 @@ from job import HERE, JobTest, run
 
 LEAKS = {"communicator": (2, "MPI_Comm_dup"), "datatype": (1, "MPI_Type_contiguous"),
          "group": (1, "MPI_Comm_group"), "info": (1, "MPI_Info_create"),
-         "request": (1, "MPI_Irecv"), "persistent request": (1, "MPI_Send_init")}
+         "request": (1, "MPI_Irecv"), "persistent request": (1, "MPI_Send_init"),
+         "operator": (1, "MPI_Op_create"), "error handler": (1, "MPI_Comm_create_errhandler"),
+         "message": (1, "MPI_Mprobe")}
+HOSTS = ((), ("--ranks", "thread"), ("--ranks", "ult"))
 
 
 class LeaksTest(JobTest):
     def test_each_kind_at_its_call(self):
-        for hosts in ((), ("--ranks", "thread")):
+        for hosts in HOSTS:
             with self.subTest(hosts=hosts):
                 outcome = self.mpiexec(2, *hosts, self.build(HERE / "leaks.c"), HEADWAY_LEAKS="1")
                 self.assert_ok(outcome)
@@ -25,6 +28,17 @@ class LeaksTest(JobTest):
                             rf"(?m)^headway: rank {rank}: leak: {count} x {kind} from {call} at "
                             r".*, not freed$")
                 self.assertEqual(outcome.stderr.count("leak:"), 2 * len(LEAKS))
+
+    def test_a_session_is_named_when_the_program_exits(self):
+        for hosts in HOSTS:
+            with self.subTest(hosts=hosts):
+                outcome = self.mpiexec(1, *hosts, self.build(HERE / "leaks.c"), "session",
+                                       HEADWAY_LEAKS="1")
+                self.assertEqual(outcome.code, 1, str(outcome))
+                self.assertIn("or MPI_Session_finalize", outcome.stderr)
+                self.assertRegex(outcome.stderr, r"(?m)^headway: rank 0: leak: 1 x session from "
+                                 r"MPI_Session_init at .*, not freed$")
+                self.assertEqual(outcome.stderr.count("leak:"), 1)
 
     def test_the_line_that_made_it(self):
         if shutil.which("addr2line") is None:

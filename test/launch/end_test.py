@@ -39,8 +39,8 @@ class Codes(fixture.LaunchTest):
                            f"ulimit -c 0; exec {self.talker} 2:kill={number} pause")
 
     def test_leaving_without_finalize(self) -> None:
-        self.check(1, r"rank 1 \(pid \d+\) exited without calling MPI_Finalize; "
-                   "the other ranks were ended",
+        self.check(1, r"rank 1 \(pid \d+\) exited without calling MPI_Finalize or "
+                   "MPI_Session_finalize; the other ranks were ended",
                    "-n", "3", self.talker, "init", "fence", "1:exit=0", "pause")
 
     def test_leaving_before_the_others_meet(self) -> None:

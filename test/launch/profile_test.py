@@ -30,17 +30,48 @@ int main(void)
 """
 COUNT, BYTES = 20, 1000
 
+# Rank 1 looks at its buffer, outside MPI, until the message that it has asked for is there.
+OVERLAPPED = """
+#include <mpi.h>
+#include <sched.h>
+#include <string.h>
+enum { bytes = 32 << 20 };
+static volatile char data[bytes];
+int main(void)
+{
+    int rank;
+    MPI_Request request;
+    MPI_Init(0, 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        memset((char*)data, 1, bytes);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send((char*)data, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Irecv((char*)data, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &request);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < bytes; i += 4096)
+            while (data[i] == 0)
+                sched_yield();
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
 
 class Profile(fixture.InFolder):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        (cls.folder / "p.c").write_text(PROGRAM)
-        subprocess.run([str(fixture.stage() / "bin/mpicc"), "-o", "p", "p.c"], cwd=cls.folder,
-                       check=True)
+        for name, text in (("p", PROGRAM), ("overlapped", OVERLAPPED)):
+            (cls.folder / f"{name}.c").write_text(text)
+            subprocess.run([str(fixture.stage() / "bin/mpicc"), "-o", name, f"{name}.c"],
+                           cwd=cls.folder, check=True)
 
-    def page(self, *options: str) -> list[str]:
-        ran = subprocess.run([fixture.mpiexec(), *options, str(self.folder / "p")],
+    def page(self, *options: str, program: str = "p") -> list[str]:
+        ran = subprocess.run([fixture.mpiexec(), *options, str(self.folder / program)],
                              env=fixture.clean_environment(), capture_output=True, text=True,
                              timeout=fixture.WATCHDOG_S, check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr)
@@ -74,6 +105,17 @@ class Profile(fixture.InFolder):
 
     def test_threads(self) -> None:
         self.check(3, "--ranks", "thread")
+
+    def test_overlap_is_what_others_moved(self) -> None:
+        for options in ((), ("--ranks", "thread")):
+            with self.subTest(options=options):
+                lines = self.page("-n", "2", "--report", *options, program="overlapped")
+                rows = [line.split()[1:] for line in lines if re.match(r"headway: +\d+ ", line)]
+                helped, helped_s = int(rows[1][9]), float(rows[1][10])
+                self.assertGreater(helped, 0)
+                self.assertGreater(helped_s, 0.0)
+                total = next(line for line in lines if "overlap: " in line)
+                self.assertGreaterEqual(float(total.split()[6]), helped_s)
 
     def test_silent_without_it(self) -> None:
         self.assertEqual(self.page("-n", "2"), [])

@@ -8,7 +8,8 @@ must_pass.txt holds the names of the tests that must pass; a name that did not, 
 reason, is a failure, also one that skipped itself because a call answered "unsupported". With more
 ranks than the list knows, names that must pass with the most it knows may not fail. --write
 adds names that pass and are not in the list yet; it never takes one away. --module NAME runs
-another file of the suite, to see what of it could be added.
+another file of the suite, to see what of it could be added. excluded.txt holds what need not pass,
+with reasons; a test that stands in neither list is a failure, and so is one excluded that passes.
 """
 
 import argparse
@@ -28,6 +29,9 @@ from tools.terminal import StepFailed, end_session, run_logged, say
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "must_pass.txt"
+EXCLUDED = HERE / "excluded.txt"
+REASONS = ("one-sided", "files", "dynamic processes", "package ", "not in MPI-5.0",
+           "skips itself")
 RANKS = (1, 2, 3, 4)
 ALL_RANKS = range(1, 9)
 VERSION = "4.1.2"
@@ -60,6 +64,19 @@ def format_list(names: Names) -> str:
         numbers = "" if ranks == frozenset(RANKS) else " " + " ".join(map(str, sorted(ranks)))
         lines.append(f"{name}{numbers}\n")
     return HEAD + "".join(lines)
+
+
+def parse_excluded(text: str) -> dict[str, str]:
+    """Files, classes and tests that need not pass, with the reasons."""
+    rows = (line.partition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name: reason for name, _, reason in rows if name}
+
+
+def exclusion_of(name: str, excluded: dict[str, str]) -> str:
+    """The entry that a test, or a file, falls under; "" if it has to pass."""
+    words = name.split(".")
+    entries = (".".join(words[:length]) for length in range(1, len(words) + 1))
+    return next((entry for entry in entries if entry in excluded), "")
 
 
 @dataclass
@@ -111,6 +128,23 @@ def missed(names: Names, ranks: int, outcome: Outcome, modules: Iterable[str]) -
             for name, numbers in sorted(names.items())
             if ranks in numbers and name.partition(".")[0] in chosen
             and name not in outcome.passed]
+
+
+def unaccounted(names: Names, excluded: dict[str, str], outcome: Outcome) -> list[str]:
+    """A sentence for each test that no list holds, and for each excluded one that passed."""
+    seen = outcome.passed | set(outcome.others)
+    return ([f"{name} is neither in {LIST.name} nor in {EXCLUDED.name}" for name in sorted(seen)
+             if name not in names and not exclusion_of(name, excluded)]
+            + [f"{name} passed, but stands in {EXCLUDED.name}" for name in sorted(outcome.passed)
+               if exclusion_of(name, excluded)])
+
+
+def unknown_files(names: Names, excluded: dict[str, str], tests: Path) -> list[str]:
+    """A sentence for each file of the suite that is neither run nor excluded as a whole."""
+    known = {name.partition(".")[0] for name in names}
+    return [f"{path.stem} has no test in {LIST.name} and is not in {EXCLUDED.name}"
+            for path in sorted(tests.glob("test_*.py"))
+            if path.stem not in known and path.stem not in excluded]
 
 
 def grow(names: Names, passed: dict[int, set[str]]) -> Names:
@@ -165,7 +199,7 @@ def run_module(stage: Path, installed: Installation, ranks: int, module: str) ->
             [stage / "bin" / "mpiexec", "-n", str(ranks), installed.python, HERE / "one_rank.py",
              installed.tests, folder, module],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            start_new_session=True, env=environment(stage))
+            start_new_session=True, env=environment(stage / "lib"))
         try:
             process.wait(timeout=MODULE_LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -177,8 +211,11 @@ def run_module(stage: Path, installed: Installation, ranks: int, module: str) ->
                       for rank, path in enumerate(written)})
 
 
-def environment(stage: Path) -> dict[str, str]:
-    return {**os.environ, "LD_LIBRARY_PATH": str(stage / "lib"), "PYTHONDONTWRITEBYTECODE": "1"}
+def environment(folder: Path) -> dict[str, str]:
+    """For a library whose shared objects are in `folder`."""
+    return {**os.environ, "LD_LIBRARY_PATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
+            # Pools wait forever for processes that could not be started.
+            "MPI4PY_TEST_SPAWN": "0"}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -199,8 +236,9 @@ def main(arguments: list[str]) -> int:
     known = {name.partition(".")[0] for name in names}
     modules = sorted({module for module in known if re.search(options.only, module)}
                      if not options.module else set(options.module))
+    excluded = parse_excluded(EXCLUDED.read_text())
     installed = prepare(options.stage)
-    bad: list[str] = []
+    bad = unknown_files(names, excluded, installed.tests)
     passed: dict[int, set[str]] = {}
     others = 0
     for ranks in map(int, options.ranks.split(",")):
@@ -209,6 +247,8 @@ def main(arguments: list[str]) -> int:
             outcome = run_module(options.stage, installed, ranks, module)
             passed[ranks] |= outcome.passed
             wrong = missed(names, ranks, outcome, [module])
+            if not options.write:
+                wrong += unaccounted(names, excluded, outcome)
             bad += wrong
             free = len(set(outcome.others) - {name for name in names if ranks in names[name]})
             others += free

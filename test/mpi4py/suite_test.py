@@ -4,6 +4,7 @@
 import importlib.util
 import io
 import sys
+import tempfile
 import types
 import unittest
 from pathlib import Path
@@ -22,6 +23,8 @@ def load(name: str) -> types.ModuleType:
 
 suite = load("suite")
 one_rank = load("one_rank")
+sys.modules["suite"] = suite  # as compare.py names it
+compare = load("compare")
 ALL = frozenset(suite.RANKS)
 
 
@@ -43,6 +46,51 @@ class Lists(unittest.TestCase):
         self.assertEqual(suite.format_list(suite.parse_list(text)), text)
 
 
+SOME_EXCLUDED = {"test_win": "one-sided", "a.Win": "one-sided", "a.C.yaml": "package yaml"}
+
+
+class Excluded(unittest.TestCase):
+    def test_a_line_is_a_name_and_a_reason(self) -> None:
+        self.assertEqual(suite.parse_excluded("# head\na.Win one-sided and files\n"),
+                         {"a.Win": "one-sided and files"})
+
+    def test_a_file_a_class_or_a_test_is_excluded(self) -> None:
+        for name, entry in {"test_win": "test_win", "test_win.C.x": "test_win", "a.Win.x": "a.Win",
+                            "a.C.yaml": "a.C.yaml", "a.C.x": "", "a.Window.x": ""}.items():
+            self.assertEqual(suite.exclusion_of(name, SOME_EXCLUDED), entry, name)
+
+    def test_every_test_is_in_one_list(self) -> None:
+        outcome = suite.Outcome({"a.C.x", "a.C.new", "a.C.yaml"},
+                                {"a.Win.x": "skipped", "a.C.other": "skipped"})
+        self.assertEqual(suite.unaccounted({"a.C.x": ALL}, SOME_EXCLUDED, outcome), [
+            "a.C.new is neither in must_pass.txt nor in excluded.txt",
+            "a.C.other is neither in must_pass.txt nor in excluded.txt",
+            "a.C.yaml passed, but stands in excluded.txt"])
+
+    def test_every_file_of_the_suite_is_known(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("test_win", "test_run", "test_new", "helper"):
+                (Path(folder) / f"{name}.py").touch()
+            self.assertEqual(
+                suite.unknown_files({"test_run.C.x": ALL}, SOME_EXCLUDED, Path(folder)),
+                ["test_new has no test in must_pass.txt and is not in excluded.txt"])
+
+    def test_the_list_of_the_tree_gives_reasons_and_holds_nothing_that_must_pass(self) -> None:
+        text = (HERE / "excluded.txt").read_text()
+        excluded = suite.parse_excluded(text)
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        self.assertEqual(lines, sorted(f"{name} {why}" for name, why in excluded.items()))
+        for name, why in excluded.items():
+            self.assertTrue(why.startswith(suite.REASONS), f"{name}: {why}")
+        names = suite.parse_list((HERE / "must_pass.txt").read_text())
+        self.assertEqual([name for name in names if suite.exclusion_of(name, excluded)], [])
+
+    def test_only_what_needs_more_ranks_may_fail_with_few(self) -> None:
+        names = suite.parse_list((HERE / "must_pass.txt").read_text())
+        self.assertEqual({name for name, ranks in names.items()
+                          if ranks not in (ALL, frozenset(suite.RANKS) - {1})}, set())
+
+
 class MoreRanks(unittest.TestCase):
     def test_names_of_the_list_may_be_skipped_but_not_fail(self) -> None:
         names = {"a.C.x": ALL, "a.C.y": ALL, "a.C.small": frozenset({1, 2})}
@@ -54,6 +102,17 @@ class MoreRanks(unittest.TestCase):
 
     def test_all_is_1_to_8(self) -> None:
         self.assertEqual(suite.parse(["--ranks", "1,2,3", "--all"]).ranks, "1,2,3,4,5,6,7,8")
+
+
+class Compared(unittest.TestCase):
+    def test_names_that_pass_with_the_rival_only_are_found(self) -> None:
+        self.assertEqual(compare.behind({"a.C.x"}, {"a.C.x", "a.C.y", "a.Win.z"},
+                                        {"a.Win": "one-sided"}), ["a.C.y"])
+
+    def test_what_passed_is_added_up_by_name(self) -> None:
+        total = compare.Cost(passed={"a.C.x"})
+        total.add(compare.Cost(1.0, 2.0, {"b.C.y"}))
+        self.assertEqual(total.passed, {"a.C.x", "b.C.y"})
 
 
 class Runs(unittest.TestCase):
@@ -118,7 +177,36 @@ class Sample(unittest.TestCase):
                 self.assertEqual(part, 0)
 
 
+REFUSING = """
+class MPI:
+    class Exception(RuntimeError):
+        pass
+
+def refuse():
+    raise MPI.Exception
+
+try:
+    refuse()
+except NotImplementedError:
+    found = False
+
+def inner():
+    try:
+        refuse()
+    except NotImplementedError:
+        return "caught"
+"""
+
+
 class OneRank(unittest.TestCase):
+    def test_what_is_refused_while_a_file_is_loaded_is_absent(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "asks_first.py").write_text(REFUSING)
+            module = one_rank.load(folder, "asks_first")
+        self.addCleanup(sys.modules.pop, "asks_first")
+        self.assertFalse(module.found)
+        self.assertRaises(module.MPI.Exception, module.inner)  # a test itself is judged as written
+
     def test_it_writes_what_became_of_each_test(self) -> None:
         one_rank.Outcomes.lines = io.StringIO()
         tests = unittest.defaultTestLoader.loadTestsFromTestCase(Sample)
@@ -135,7 +223,8 @@ class OneRank(unittest.TestCase):
 def load_tests(loader: unittest.TestLoader, _tests: unittest.TestSuite,
                _pattern: str | None) -> unittest.TestSuite:
     """Sample is material, no test of its own."""
-    cases = (Lists, Runs, OneRank)
+    cases = [value for value in globals().values() if isinstance(value, type)
+             and issubclass(value, unittest.TestCase) and value is not Sample]
     return unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in cases)
 
 

@@ -11,6 +11,41 @@ static void has_size(struct check* t, MPI_Info info, const char* key, size_t siz
     CHECK_INT(t, atol(value), size_bytes);
 }
 
+// Each type of resource that is listed says whether the rank is bound to one, and divides a
+// communicator; one that is not listed gives no communicator.
+static void check_resources(struct check* t, MPI_Info info)
+{
+    int types = -1, flag = 0;
+    CHECK_CALL(t, MPI_Info_get_nkeys(info, &types));
+    CHECK(t, types >= 0);
+    for (int i = 0; i <= types; ++i) {
+        char type[MPI_MAX_INFO_KEY] = "none://such_resource", value[8] = "";
+        int room = sizeof value;
+        MPI_Comm part = MPI_COMM_WORLD;
+        MPI_Info wanted;
+        if (i < types) {
+            CHECK_CALL(t, MPI_Info_get_nthkey(info, i, type));
+            CHECK_CALL(t, MPI_Info_get_string(info, type, &room, value, &flag));
+            CHECK(t, strcmp(value, "true") == 0 || strcmp(value, "false") == 0);
+        }
+        CHECK_CALL(t, MPI_Info_create(&wanted));
+        CHECK_CALL(t, MPI_Info_set(wanted, "mpi_hw_resource_type", type));
+        CHECK_CALL(t,
+                   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, wanted, &part));
+        CHECK_INT(t, part == MPI_COMM_NULL, i == types || strcmp(value, "false") == 0);
+        if (part != MPI_COMM_NULL)
+            CHECK_CALL(t, MPI_Comm_free(&part));
+        CHECK_CALL(t, MPI_Info_free(&wanted));
+    }
+    // It is the caller's own: what he changes there is not found the next time.
+    MPI_Info again;
+    CHECK_CALL(t, MPI_Info_set(info, "own", "entry"));
+    CHECK_CALL(t, MPI_Get_hw_resource_info(&again));
+    CHECK_CALL(t, MPI_Info_get_nkeys(again, &flag));
+    CHECK_INT(t, flag, types);
+    CHECK_CALL(t, MPI_Info_free(&again));
+}
+
 static int test_main(void)
 {
     struct check t = check_start("abi_facts");
@@ -44,6 +79,7 @@ static int test_main(void)
 
     CHECK_CALL(&t, MPI_Get_hw_resource_info(&info));
     CHECK(&t, info != MPI_INFO_NULL);
+    check_resources(&t, info);
     CHECK_CALL(&t, MPI_Info_free(&info));
     return check_finish(&t);
 }

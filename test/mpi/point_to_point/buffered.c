@@ -85,10 +85,33 @@ static void refuses(struct check* t)
     free(out);
 }
 
+// The process's buffer, or a communicator's.
+static int attach(int use_comm, void* memory, int size)
+{
+    return use_comm ? MPI_Comm_attach_buffer(MPI_COMM_WORLD, memory, size)
+                    : MPI_Buffer_attach(memory, size);
+}
+
+static int detach(int use_comm, void** memory, int* size)
+{
+    return use_comm ? MPI_Comm_detach_buffer(MPI_COMM_WORLD, memory, size)
+                    : MPI_Buffer_detach(memory, size);
+}
+
+static int flush(int use_comm)
+{
+    return use_comm ? MPI_Comm_flush_buffer(MPI_COMM_WORLD) : MPI_Buffer_flush();
+}
+
+static int iflush(int use_comm, MPI_Request* request)
+{
+    return use_comm ? MPI_Comm_iflush_buffer(MPI_COMM_WORLD, request) : MPI_Buffer_iflush(request);
+}
+
 // Detach must not return before a message has left, so its bytes are right although the memory
 // is overwritten at once. Rank 1 receives only after rank 0 has told it to, which it does through
 // a message sent before the detach.
-static void detach_waits(struct check* t, int automatic)
+static void detach_waits(struct check* t, int automatic, int use_comm)
 {
     const int size = 3 * (long_bytes + MPI_BSEND_OVERHEAD);
     unsigned char *memory = check_memory((size_t)size), *out = check_memory(long_bytes);
@@ -97,27 +120,27 @@ static void detach_waits(struct check* t, int automatic)
     MPI_Request flushed = MPI_REQUEST_NULL;
     if (t->size > 1 && t->rank == 0) {
         if (automatic) {
-            CHECK_CALL(t, MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0));
+            CHECK_CALL(t, attach(use_comm, MPI_BUFFER_AUTOMATIC, 0));
         } else {
-            CHECK_CALL(t, MPI_Buffer_attach(memory, size));
+            CHECK_CALL(t, attach(use_comm, memory, size));
         }
         for (int i = 0; i < 3; ++i) {
             check_fill(out, long_bytes, (uint64_t)(40 + i));
             CHECK_CALL(t, MPI_Bsend(out, long_bytes, MPI_BYTE, 1, i, MPI_COMM_WORLD));
         }
-        CHECK_CALL(t, MPI_Buffer_iflush(&flushed));
+        CHECK_CALL(t, iflush(use_comm, &flushed));
         CHECK_CALL(t, MPI_Test(&flushed, &flag, MPI_STATUS_IGNORE));
         CHECK_INT(t, flag, 0);
         CHECK_CALL(t, MPI_Send(NULL, 0, MPI_BYTE, 1, tag_go, MPI_COMM_WORLD));
         CHECK_CALL(t, MPI_Wait(&flushed, MPI_STATUS_IGNORE));
-        CHECK_CALL(t, MPI_Buffer_iflush(&flushed));
+        CHECK_CALL(t, iflush(use_comm, &flushed));
         CHECK_CALL(t, MPI_Test(&flushed, &flag, MPI_STATUS_IGNORE));
         CHECK_INT(t, flag, 1);
         check_fill(out, long_bytes, 44);
         CHECK_CALL(t, MPI_Bsend(out, long_bytes, MPI_BYTE, 1, 4, MPI_COMM_WORLD));
-        CHECK_CALL(t, MPI_Buffer_flush());
+        CHECK_CALL(t, flush(use_comm));
         CHECK_CALL(t, MPI_Bsend(out, long_bytes, MPI_BYTE, 1, 4, MPI_COMM_WORLD));
-        CHECK_CALL(t, MPI_Buffer_detach(&back, &back_size));
+        CHECK_CALL(t, detach(use_comm, &back, &back_size));
         CHECK(t, back == (automatic ? MPI_BUFFER_AUTOMATIC : (void*)memory));
         if (!automatic)
             memset(memory, 0xEE, (size_t)size);
@@ -196,8 +219,10 @@ static int test_main(void)
     fits_exactly(&t, 0);
     fits_exactly(&t, 1);
     refuses(&t);
-    detach_waits(&t, 0);
-    detach_waits(&t, 1);
+    for (int use_comm = 0; use_comm < 2; ++use_comm) {
+        detach_waits(&t, 0, use_comm);
+        detach_waits(&t, 1, use_comm);
+    }
     streams(&t);
     pairs(&t);
     CHECK_CALL(&t, MPI_Barrier(MPI_COMM_WORLD));

@@ -2,7 +2,14 @@
 // Events with callbacks: a message that arrives before its receive, and the receive that finds it.
 #include "../check.h"
 
-enum { text_bytes = 256, tag = 11, bytes = 900, element_count = 4, records_max = 64 };
+enum {
+    text_bytes = 256,
+    tag = 11,
+    bytes = 900,
+    element_count = 4,
+    records_max = 64,
+    flood_messages = 10000
+};
 
 struct heard {
     struct check* check;
@@ -179,6 +186,72 @@ static void check_messages(struct check* t)
     CHECK_CALL(t, MPI_T_event_handle_free(on_late, NULL, NULL));
 }
 
+struct flood {
+    struct check* check;
+    MPI_T_event_registration registration;
+    int heard;
+    MPI_Count dropped;
+};
+
+static void on_flood(MPI_T_event_instance instance, MPI_T_event_registration registration,
+                     MPI_T_cb_safety safety, void* data)
+{
+    struct flood* flood = data;
+    int32_t its_tag = -1;
+    (void)registration, (void)safety;
+    CHECK_CALL(flood->check, MPI_T_event_read(instance, 1, &its_tag));
+    flood->heard += its_tag == tag;
+}
+
+static void on_dropped(MPI_Count count, MPI_T_event_registration registration, int source,
+                       MPI_T_cb_safety safety, void* data)
+{
+    struct flood* flood = data;
+    CHECK(flood->check, count > 0);
+    CHECK(flood->check, registration == flood->registration);
+    CHECK_INT(flood->check, source, 0);
+    CHECK_INT(flood->check, safety, MPI_T_CB_REQUIRE_NONE);
+    flood->dropped += count;
+}
+
+// Events wait for the end of a call; of more than there is room for, some are dropped and counted.
+// Every rank sends to itself, all messages in one call.
+static void check_dropped(struct check* t)
+{
+    struct flood flood = {.check = t};
+    MPI_Request* const requests = check_memory(sizeof(MPI_Request) * flood_messages);
+    char out = 1, in = 0;
+    int index = -1;
+    CHECK_CALL(t, MPI_T_event_get_index("message_unexpected", &index));
+    CHECK_CALL(t, MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &flood.registration));
+    CHECK_CALL(t, MPI_T_event_register_callback(flood.registration, MPI_T_CB_REQUIRE_NONE,
+                                                MPI_INFO_NULL, &flood, on_flood));
+    for (int i = 0; i < flood_messages; ++i)
+        CHECK_CALL(t, MPI_Send_init(&out, 1, MPI_CHAR, t->rank, tag, MPI_COMM_WORLD, &requests[i]));
+    for (int round = 0; round < 2; ++round) {
+        const MPI_Count dropped_before = flood.dropped;
+        const int heard_before = flood.heard;
+        CHECK_CALL(
+            t, MPI_T_event_set_dropped_handler(flood.registration, round == 0 ? on_dropped : NULL));
+        CHECK_CALL(t, MPI_Startall(flood_messages, requests));
+        // A rank's own messages keep their order: with the last receive all have arrived.
+        for (int i = 0; i < flood_messages; ++i)
+            MPI_Recv(&in, 1, MPI_CHAR, t->rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK_CALL(t, MPI_Waitall(flood_messages, requests, MPI_STATUSES_IGNORE));
+        const int heard = flood.heard - heard_before;
+        const MPI_Count dropped = flood.dropped - dropped_before;
+        CHECK(t, heard > 0 && heard < flood_messages);
+        if (round == 0)
+            CHECK_INT(t, heard + dropped, flood_messages);
+        else
+            CHECK_INT(t, dropped, 0);
+    }
+    for (int i = 0; i < flood_messages; ++i)
+        CHECK_CALL(t, MPI_Request_free(&requests[i]));
+    CHECK_CALL(t, MPI_T_event_handle_free(flood.registration, NULL, NULL));
+    free(requests);
+}
+
 static int test_main(void)
 {
     struct check t = check_start("events");
@@ -186,6 +259,8 @@ static int test_main(void)
     CHECK_CALL(&t, MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     check_kinds(&t);
     check_messages(&t);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_dropped(&t);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_CALL(&t, MPI_T_finalize());
     return check_finish(&t);

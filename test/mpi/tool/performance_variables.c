@@ -248,6 +248,25 @@ static void check_match_time(struct check* t)
     CHECK_CALL(t, MPI_T_pvar_session_free(&first));
 }
 
+// MPI_Pcontrol is there for tools that replace it: no level changes what the library does or
+// counts.
+static void check_profile_levels(struct check* t)
+{
+    MPI_T_pvar_session session;
+    CHECK_CALL(t, MPI_T_pvar_session_create(&session));
+    MPI_T_pvar_handle sent =
+        open_handle(t, session, find(t, "messages_sent", MPI_T_PVAR_CLASS_COUNTER));
+    CHECK_CALL(t, MPI_T_pvar_start(session, sent));
+    static const int levels[] = {0, 1, 2, -1, 0};
+    for (int i = 0; i < 5; ++i) {
+        CHECK_CALL(t, MPI_Pcontrol(levels[i], "arguments", 1.5));
+        ring(t, messages);
+        CHECK_INT(t, value_of(t, session, sent), (i + 1) * messages);
+    }
+    CHECK_CALL(t, MPI_Pcontrol(1));
+    CHECK_CALL(t, MPI_T_pvar_session_free(&session));
+}
+
 static int test_main(void)
 {
     struct check t = check_start("performance_variables");
@@ -256,6 +275,8 @@ static int test_main(void)
     check_list(&t);
     if (t.size > 1)
         check_counting(&t);
+    if (t.size > 1)
+        check_profile_levels(&t);
     check_levels(&t);
     check_queues_in_turn(&t);
     check_match_time(&t);
