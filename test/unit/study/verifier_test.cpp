@@ -142,6 +142,16 @@ INSTANTIATE_TEST_SUITE_P(All, OfOneGroup,
                          testing::ValuesIn(coll::table().begin(), coll::table().end()),
                          [](const auto& each) { return std::string(each.param.name); });
 
+TEST_P(OfOneGroup, IsRejectedWhenItTakesMoreScratchThanItsBound)
+{
+    Posed posed = pose(draw_case(GetParam(), 1));
+    engine::Graph& last = posed.graphs.back();
+    last.scratch_blocks = static_cast<std::uint32_t>(posed.scratch_blocks_max.back());
+    EXPECT_EQ(examine(posed).value_or(""), "") << "as much as it may take";
+    ++last.scratch_blocks;
+    EXPECT_NE(examine(posed).value_or("").find("but its bound says"), std::string::npos);
+}
+
 /// Two ranks that swap their one block.
 Contract swap_contract()
 {
