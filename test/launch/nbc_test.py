@@ -120,5 +120,30 @@ class Nbc(fixture.InFolder):
         self.assertEqual(kinds, {"samples", "times", "end"})
 
 
+class Installed(fixture.InFolder):
+    """`headway bench` where Headway is installed, without a source tree."""
+
+    def bench(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        environment = fixture.clean_environment() | {"XDG_CACHE_HOME": str(self.folder)}
+        environment.pop("PYTHONPATH", None)
+        return subprocess.run([fixture.stage() / "bin" / "headway", "bench", *words],
+                              env=environment, capture_output=True, text=True, check=False,
+                              timeout=fixture.WATCHDOG_S, cwd=self.folder)
+
+    def test_benches_are_there(self) -> None:
+        self.assertRegex(self.bench().stdout, r"^benches: .*\bnbc_delay, nbc_size\b")
+
+    def test_a_cell_is_measured(self) -> None:
+        case, file = "ibcast 64 KiB, 1 ms", self.folder / "cell.json"
+        done = self.bench("nbc_delay", "--quick", "--rounds", "1", "--libraries", "headway",
+                          "--cases", case, "--json", str(file))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        head, *lines = [json.loads(line) for line in file.read_text().splitlines()]
+        self.assertTrue(head["command"].startswith("headway bench nbc_delay "), head["command"])
+        self.assertIn((case, "headway", "r_overhead"),
+                      [(line["case"], line["library"], line["metric"]) for line in lines])
+        self.assertEqual(len(list((self.folder / "headway" / "bench").glob("nbc-*"))), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
