@@ -14,6 +14,12 @@ namespace headway::study {
 
 namespace coll = protocol::coll;
 
+/// Bytes of a block whose size has that name, where some must be counted: unequal, some zero.
+constexpr std::uint64_t bytes_of_size(std::uint32_t name) noexcept
+{
+    return (std::uint64_t{name} * 37 + 3) % 101;
+}
+
 /// A block of somebody's input.
 struct Origin {
     std::uint32_t rank = 0;

@@ -188,7 +188,7 @@ bool simulate_row(const coll::Row& row, const coll::Topology& topology, const Ta
     for (const std::string_view assignment : task.tuned) {
         tune(call.tuning, row, assignment);
     }
-    const std::uint64_t messages = traffic_of(row, call).messages;
+    const std::uint64_t messages = traffic_of(row, call, {}).messages;
     const auto skipped = reason_to_skip(row, call, messages, task);
     for (const std::uint64_t bytes : task.bytes) {
         if (skipped) {

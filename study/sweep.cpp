@@ -37,6 +37,16 @@ std::string Case::sentence() const
     return text + (in_place ? ", in place" : "") + (is_listed ? ", listed blocks" : "");
 }
 
+namespace {
+
+/// Into which a graph cuts the vector; 0: not at all.
+std::uint32_t pieces_of(const engine::Graph& graph)
+{
+    return graph.blocks == engine::Blocks::split ? graph.block_count : 0;
+}
+
+}  // namespace
+
 Posed pose(const Case& one)
 {
     Posed posed;
@@ -54,12 +64,12 @@ Posed pose(const Case& one)
     for (std::uint32_t rank = 0; rank < one.size; ++rank) {
         call.place = {rank, one.size, setting.is_in_place(rank)};
         posed.graphs.push_back(row.build(call));
+        posed.scratch_blocks_max.push_back(
+            scratch_blocks_max(row, call, pieces_of(posed.graphs.back())));
     }
-    if (posed.graphs[0].blocks == engine::Blocks::split) {
-        setting.pieces = posed.graphs[0].block_count;
-    }
+    setting.pieces = pieces_of(posed.graphs[0]);
     posed.contract = contract_of(setting);
-    posed.traffic = traffic_of(row, call);
+    posed.traffic = traffic_of(row, call, {setting.pieces, one.is_listed, one.in_place});
     return posed;
 }
 
@@ -69,12 +79,20 @@ std::optional<std::string> examine(const Posed& posed)
     if (verdict.fault) {
         return verdict.fault;
     }
+    for (std::size_t rank = 0; rank < posed.graphs.size(); ++rank) {
+        const std::uint64_t blocks = posed.graphs[rank].scratch_blocks;
+        if (blocks > posed.scratch_blocks_max[rank]) {
+            return "rank " + std::to_string(rank) + " takes " + std::to_string(blocks) +
+                   " blocks of scratch, but its bound says " +
+                   std::to_string(posed.scratch_blocks_max[rank]);
+        }
+    }
     if (verdict.traffic == posed.traffic) {
         return std::nullopt;
     }
     const auto say = [](const Traffic& traffic) {
         return std::to_string(traffic.messages) + " messages of " + std::to_string(traffic.blocks) +
-               " blocks in all";
+               " blocks and " + std::to_string(traffic.bytes) + " bytes in all";
     };
     return "sends " + say(verdict.traffic) + ", but its formula says " + say(posed.traffic);
 }
@@ -236,6 +254,8 @@ Posed pose_between_groups(Algorithm algorithm, std::uint32_t size, std::uint32_t
         const std::uint32_t named = rank != root && shares_group ? coll::no_root : root;
         posed.graphs.push_back(
             coll::build_between_groups(algorithm, {rank, size, first_size}, named));
+        posed.scratch_blocks_max.push_back(scratch_blocks_between_groups(
+            algorithm, rank < first_size ? first_size : size - first_size));
     }
     posed.contract = contract_between_groups(collective, size, first_size, root);
     const std::uint32_t with_root = is_root_first ? first_size : size - first_size;
@@ -283,6 +303,8 @@ Posed pose_neighbors(const Neighborhoods& all, bool has_one_block)
             static_cast<std::size_t>(std::ranges::count(all.sources[rank], -1));
     }
     posed.traffic.blocks = posed.traffic.messages;
+    posed.traffic.bytes = posed.traffic.blocks * bytes_of_size(0);
+    posed.scratch_blocks_max.resize(posed.graphs.size());  // there is none
     posed.contract =
         contract_of_neighbors(all.sources, all.destinations, all.are_opposite, has_one_block);
     return posed;

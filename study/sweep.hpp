@@ -30,7 +30,8 @@ struct Case {
 struct Posed {
     std::vector<engine::Graph> graphs;
     Contract contract;
-    Traffic traffic;  ///< by the formula
+    Traffic traffic;                                ///< by the formula
+    std::vector<std::uint64_t> scratch_blocks_max;  ///< by rank
 };
 Posed pose(const Case& one);
 /// Of an algorithm between groups, the first with `first_size` ranks.
@@ -45,8 +46,8 @@ struct Neighborhoods {
 };
 Posed pose_neighbors(const Neighborhoods& all, bool has_one_block);
 
-/// Why the graphs of a call do not do what they must; also where messages or blocks are not as many
-/// as the formula says.
+/// Why the graphs of a call do not do what they must; also where messages, blocks or bytes are not
+/// as many as the formula says, or a rank needs more scratch than its bound.
 std::optional<std::string> examine(const Posed& posed);
 
 /// How far a sweep goes.

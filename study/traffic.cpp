@@ -169,9 +169,8 @@ Traffic direct_traffic(Algorithm algorithm, Count size)
     }
 }
 
-}  // namespace
-
-Traffic traffic_of(const coll::Row& row, const coll::Call& call)
+/// The bytes are not there yet.
+Traffic counts_of(const coll::Row& row, const coll::Call& call)
 {
     const Count size = call.place.size;
     const Count pairs = size * (size - 1);
@@ -242,7 +241,137 @@ Traffic traffic_of(const coll::Row& row, const coll::Call& call)
     }
 }
 
-Traffic traffic_between_groups(Algorithm algorithm, Count first, Count second)
+/// Bytes of `count` blocks whose sizes are named from 0 on.
+Count bytes_of_all(std::uint32_t count)
+{
+    Count bytes = 0;
+    for (std::uint32_t name = 0; name < count; ++name) {
+        bytes += bytes_of_size(name);
+    }
+    return bytes;
+}
+
+/// In the gather of reduce_halving_gather a piece takes as many steps as its core differs from the
+/// root's in bits.
+Count bytes_of_gather(Count size, std::uint32_t root)
+{
+    const Count surplus = size - largest_power(size);
+    const Count root_core = root < 2 * surplus ? root / 2 : root - surplus;
+    Count bytes = 0;
+    for (std::uint32_t piece = 0; piece < largest_power(size); ++piece) {
+        bytes += static_cast<Count>(std::popcount(piece ^ root_core)) * bytes_of_size(piece);
+    }
+    return bytes;
+}
+
+/// A block for each pair of ranks. In place both of a pair have one size.
+Count bytes_of_pairs(std::uint32_t size, bool in_place)
+{
+    Count bytes = 0;
+    for (std::uint32_t from = 0; from < size; ++from) {
+        for (std::uint32_t to = 0; to < size; ++to) {
+            const bool is_turned = in_place && from > to;
+            const std::uint32_t name = is_turned ? to * size + from : from * size + to;
+            bytes += from != to ? bytes_of_size(name) : 0;
+        }
+    }
+    return bytes;
+}
+
+/// A block of each rank.
+Count bytes_of_listed(Algorithm algorithm, std::uint32_t size, std::uint32_t root)
+{
+    const Count all = bytes_of_all(size);
+    const auto surplus = static_cast<std::uint32_t>(size - largest_power(size));
+    Count bytes = (size - 1) * all;
+    switch (algorithm) {
+        case Algorithm::gather_flat:
+        case Algorithm::scatter_flat:
+            return all - bytes_of_size(root);
+        case Algorithm::reduce_scatter_binomial:
+            return bytes + all - bytes_of_size(0);
+        case Algorithm::reduce_scatter_halving:
+            for (std::uint32_t spared = 0; spared < 2 * surplus; spared += 2) {
+                bytes += bytes_of_size(spared);
+            }
+            return bytes;
+        default:
+            return bytes;
+    }
+}
+
+Count bytes_of(const coll::Row& row, const coll::Call& call, const Sizing& sizing, Count blocks)
+{
+    const std::uint32_t size = call.place.size;
+    if (sizing.is_listed && row.collective == coll::Collective::alltoall) {
+        return bytes_of_pairs(size, sizing.in_place);
+    }
+    if (sizing.is_listed) {
+        return bytes_of_listed(row.algorithm, size, call.root);
+    }
+    if (sizing.pieces == 0) {
+        return blocks * bytes_of_size(0);
+    }
+    if (row.algorithm == Algorithm::reduce_halving_gather) {
+        const Count cores = largest_power(size);
+        const Count gathered = cores / 2 * log2_of(cores);
+        return (blocks - gathered) / cores * bytes_of_all(sizing.pieces) +
+               bytes_of_gather(size, call.root);
+    }
+    return blocks / sizing.pieces * bytes_of_all(sizing.pieces);
+}
+
+/// The least number of rounds in which groups that grow by `radix` hold `size`.
+Count rounds_of(Count size, Count radix)
+{
+    Count rounds = 0;
+    for (Count reached = 1; reached < size; reached *= radix) {
+        ++rounds;
+    }
+    return rounds;
+}
+
+}  // namespace
+
+Traffic traffic_of(const coll::Row& row, const coll::Call& call, const Sizing& sizing)
+{
+    Traffic traffic = counts_of(row, call);
+    traffic.bytes = bytes_of(row, call, sizing, traffic.blocks);
+    return traffic;
+}
+
+std::uint64_t scratch_blocks_max(const coll::Row& row, const coll::Call& call, std::uint32_t pieces)
+{
+    const coll::ScratchBound& bound = row.scratch;
+    const Count size = call.place.size;
+    const Count radix = std::max(call.tuning.radix, 2U);
+    const Count whole = row.collective == coll::Collective::reduce_scatter ? size : 1;
+    const Count vector = pieces != 0 ? pieces : whole;
+    const Count vectors = bound.vectors + bound.a_partner * (radix - 1) * rounds_of(size, radix) +
+                          bound.a_child * call.tuning.radix;
+    const Count members =
+        bound.a_member == 0
+            ? 0
+            : call.topology->ranks_of(call.topology->node_of(call.place.rank)).size();
+    return vectors * vector + size * (bound.a_rank + bound.a_member * members);
+}
+
+std::uint64_t scratch_blocks_between_groups(Algorithm algorithm, Count own_size)
+{
+    switch (algorithm) {
+        case Algorithm::inter_reduce:
+        case Algorithm::inter_allreduce:
+            return rounds_of(own_size, 2);
+        case Algorithm::inter_reduce_scatter:
+            return own_size * (rounds_of(own_size, 2) + 1);
+        default:
+            return 0;
+    }
+}
+
+namespace {
+
+Traffic counts_between_groups(Algorithm algorithm, Count first, Count second)
 {
     const Count inside = first + second - 2;
     switch (algorithm) {
@@ -258,6 +387,15 @@ Traffic traffic_between_groups(Algorithm algorithm, Count first, Count second)
         default:
             return {second, second};
     }
+}
+
+}  // namespace
+
+Traffic traffic_between_groups(Algorithm algorithm, Count first, Count second)
+{
+    Traffic traffic = counts_between_groups(algorithm, first, second);
+    traffic.bytes = traffic.blocks * bytes_of_size(0);
+    return traffic;
 }
 
 }  // namespace headway::study

@@ -197,6 +197,11 @@ std::optional<std::string> Run::start(Place place)
         case NodeKind::peer_copy:
         case NodeKind::peer_reduce:
             traffic_.blocks += step.source.block_count;
+            for (std::uint32_t i = 0; i < step.target.block_count; ++i) {
+                traffic_.bytes += bytes_of_size(size_of(contract_.ranks[place.rank],
+                                                        step.target.space,
+                                                        step.target.first_block + i));
+            }
             break;
     }
     const bool is_copy = step.kind == NodeKind::copy || step.kind == NodeKind::peer_copy;
@@ -251,8 +256,10 @@ std::optional<std::string> Run::deliver(Place from, Place to)
                std::to_string(source.block_count);
     }
     for (std::uint32_t i = 0; i < source.block_count; ++i) {
-        if (size_of(contract_.ranks[from.rank], source.space, source.first_block + i) !=
-            size_of(contract_.ranks[to.rank], target.space, target.first_block + i)) {
+        const std::uint32_t size =
+            size_of(contract_.ranks[from.rank], source.space, source.first_block + i);
+        traffic_.bytes += bytes_of_size(size);
+        if (size != size_of(contract_.ranks[to.rank], target.space, target.first_block + i)) {
             return say(to) + " gets block " + std::to_string(source.first_block + i) + " of the " +
                    std::string(study::name_of(source.space)) + " space of " + of_rank(from.rank) +
                    " into block " + std::to_string(target.first_block + i) + " of " +

@@ -25,10 +25,11 @@
 
 namespace headway::study {
 
-/// Messages of all ranks, and the blocks that are in them.
+/// Messages of all ranks, the blocks that are in them, and their bytes.
 struct Traffic {
     std::uint64_t messages = 0;
     std::uint64_t blocks = 0;
+    std::uint64_t bytes = 0;
 
     bool operator==(const Traffic&) const = default;
 };

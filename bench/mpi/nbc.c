@@ -316,17 +316,17 @@ static void report(const Cell* cell, NbcTimes* const all[part_count], int count)
     emit_times(cell, all, count);
 }
 
-// How far the clock of this rank is from the one it was skewed from, at most; for tests.
+// How far a rank's idea of a skewed clock is off, at most, and how far its round trips can have
+// misled it; for tests.
 static void emit_residual(const Cell* cell)
 {
     if (getenv("NBC_SKEW") == NULL)
         return;
-    const double local_us = nbc_clock_now_us(&cell->clock);
-    double offset_us = nbc_clock_global_us(&cell->clock, local_us) - nbc_clock_true_us();
-    double greatest_us = 0.0;
-    offset_us = fabs(offset_us);
-    MPI_Reduce(&offset_us, &greatest_us, 1, MPI_DOUBLE, MPI_MAX, 0, cell->harness->comm);
-    emit_one(cell, "clock_residual_us", "us", greatest_us);
+    const double mine[2] = {nbc_clock_error_us(&cell->clock), nbc_clock_doubt_us(&cell->clock)};
+    double greatest[2] = {0.0, 0.0};
+    MPI_Reduce(mine, greatest, 2, MPI_DOUBLE, MPI_MAX, 0, cell->harness->comm);
+    emit_one(cell, "clock_residual_us", "us", greatest[0]);
+    emit_one(cell, "clock_doubt_us", "us", greatest[1]);
 }
 
 static void measure(Cell* cell)

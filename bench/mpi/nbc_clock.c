@@ -17,7 +17,9 @@ static const double calibration_most_us = 200e3;
 static const double apart_least_us = 1e6;
 
 static const double margin_least_us = 60.0;
-double nbc_clock_true_us(void)
+
+// The clock that skewed ones are read off.
+static double true_us(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
@@ -26,7 +28,7 @@ double nbc_clock_true_us(void)
 
 double nbc_clock_now_us(const NbcClock* clock)
 {
-    const double now_us = nbc_clock_true_us();
+    const double now_us = true_us();
     return now_us + clock->skew_us + clock->skew_drift * (now_us - clock->start_us);
 }
 
@@ -46,6 +48,23 @@ static bool read_skew(const Harness* harness, NbcClock* clock)
         clock->skew_drift = drift_ppm * 1e-6;
     }
     return true;
+}
+
+// NBC_LATE="RANK=LATE_US,EVERY": a rank that is kept from its core at every EVERY-th start.
+static void read_lateness(const Harness* harness, NbcClock* clock)
+{
+    const char* const text = getenv("NBC_LATE");
+    if (text == NULL)
+        return;
+    int rank = 0;
+    double late_us = 0.0;
+    long every = 0;
+    if (sscanf(text, "%d=%lf,%ld", &rank, &late_us, &every) != 3 || every < 2)
+        harness_fail(harness, "NBC_LATE needs RANK=LATE_US,EVERY, where EVERY is 2 at least");
+    if (rank == harness->rank) {
+        clock->late_us = late_us;
+        clock->late_every = every;
+    }
 }
 
 static bool shares_cores(const NbcClock* clock)
@@ -71,12 +90,11 @@ static NbcFix ask(const NbcClock* clock, int with)
 {
     NbcFix fix = {0.0, 0.0, 0.0};
     double least_us = INFINITY;
-    const double begin_us = nbc_clock_true_us();
+    const double begin_us = true_us();
     for (int trip = 0; trip < trips_most; ++trip) {
         double answer_us = 0.0;
-        double is_last =
-            trip + 1 == trips_most ||
-            (trip + 1 >= trips_least && nbc_clock_true_us() - begin_us > calibration_most_us);
+        double is_last = trip + 1 == trips_most ||
+                         (trip + 1 >= trips_least && true_us() - begin_us > calibration_most_us);
         const double asked_us = nbc_clock_now_us(clock);
         MPI_Send(&is_last, 1, MPI_DOUBLE, with, 1, clock->leads);
         MPI_Recv(&answer_us, 1, MPI_DOUBLE, with, 1, clock->leads, MPI_STATUS_IGNORE);
@@ -123,6 +141,7 @@ void nbc_clock_open(const Harness* harness, NbcClock* clock)
 {
     memset(clock, 0, sizeof *clock);
     const bool is_skewed = read_skew(harness, clock);
+    read_lateness(harness, clock);
     MPI_Comm_split_type(harness->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &clock->node);
     clock->shares_cores = shares_cores(clock);
     if (is_skewed) {
@@ -135,7 +154,7 @@ void nbc_clock_open(const Harness* harness, NbcClock* clock)
     if (clock->leads != MPI_COMM_NULL)
         MPI_Comm_size(clock->leads, &clock->nodes);
     MPI_Bcast(&clock->nodes, 1, MPI_INT, 0, clock->node);
-    clock->start_us = nbc_clock_true_us();
+    clock->start_us = true_us();
     clock->first = calibrate(clock);
     clock->begin = clock->first;
     clock->margin_us = margin_least_us;
@@ -167,10 +186,32 @@ double nbc_clock_global_us(const NbcClock* clock, double local_us)
     return clock->nodes == 1 ? local_us : nbc_between(&clock->begin, &clock->end, local_us);
 }
 
+static double error_at_us(const NbcClock* clock, double local_us)
+{
+    const double drifted_us = local_us - clock->skew_us + clock->skew_drift * clock->start_us;
+    return fabs(nbc_clock_global_us(clock, local_us) - drifted_us / (1.0 + clock->skew_drift));
+}
+
+double nbc_clock_error_us(const NbcClock* clock)
+{
+    return fmax(error_at_us(clock, clock->begin.at), error_at_us(clock, clock->end.at));
+}
+
+double nbc_clock_doubt_us(const NbcClock* clock)
+{
+    return fmax(clock->begin.latency, clock->end.latency);
+}
+
 static double global_now_us(const NbcClock* clock)
 {
     const double now_us = nbc_clock_now_us(clock);
     return clock->nodes == 1 ? now_us : nbc_beyond(&clock->first, &clock->begin, now_us);
+}
+
+static void start_late(const NbcClock* clock, double start_us)
+{
+    while (global_now_us(clock) < start_us + clock->late_us) {
+    }
 }
 
 bool nbc_clock_start(const Harness* harness, NbcClock* clock)
@@ -178,6 +219,8 @@ bool nbc_clock_start(const Harness* harness, NbcClock* clock)
     MPI_Barrier(harness->comm);
     double start_us = global_now_us(clock) + clock->margin_us;
     MPI_Bcast(&start_us, 1, MPI_DOUBLE, 0, harness->comm);
+    if (clock->late_every != 0 && ++clock->starts % clock->late_every == 0)
+        start_late(clock, start_us);
     double now_us = global_now_us(clock);
     const bool is_late = now_us >= start_us;
     while (now_us < start_us) {

@@ -21,6 +21,9 @@ typedef struct {
     NbcFix end;      // of this cell
     double skew_us;  // NBC_SKEW: an invented offset, for tests, which takes each rank for a node
     double skew_drift;
+    double late_us;  // NBC_LATE: how late this rank comes to every late_every-th start, for tests
+    long late_every;
+    long starts;
     double start_us;   // local time at which the program began
     double margin_us;  // between agreeing on a start and the start; rank 0's counts
     double margin_most_us;
@@ -31,8 +34,10 @@ typedef struct {
 void nbc_clock_open(const Harness* harness, NbcClock* clock);
 void nbc_clock_close(NbcClock* clock);
 double nbc_clock_now_us(const NbcClock* clock);
-// The clock that skewed ones are read off.
-double nbc_clock_true_us(void);
+// How far this rank's idea of rank 0's clock is off in the cell, where its own clock is skewed.
+double nbc_clock_error_us(const NbcClock* clock);
+// By how much round trips can have misled it: half of the quickest one.
+double nbc_clock_doubt_us(const NbcClock* clock);
 // New fixes; called by all ranks before the iterations of a cell and after them.
 void nbc_clock_begin(const Harness* harness, NbcClock* clock);
 void nbc_clock_end(const Harness* harness, NbcClock* clock);

@@ -31,7 +31,9 @@ from headway import (
 from headway import description as descriptions
 from headway.runner import Measured, Runner
 
+# The source tree, or share/headway where this is installed: the benches are there as well.
 ROOT = Path(__file__).resolve().parents[2]
+IS_SOURCE_TREE = (ROOT / "dev").exists()
 ROUNDS, ROUNDS_MAX, ROUNDS_QUICK = 9, 36, 5
 LIMIT_QUICK_S = 38.0
 CALIBRATIONS = 3
@@ -76,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Runs what the command line says; messages for the user go to standard error."""
     if not (ROOT / "bench").is_dir():
-        print("headway bench: the benches are part of the source tree; run './dev bench' there.",
+        print(f"headway bench: {ROOT / 'bench'} is missing; install Headway again.",
               file=sys.stderr)
         return 2
     benches = descriptions.available(ROOT / "bench")
@@ -174,7 +176,7 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
 
 def _command_line(options: argparse.Namespace, name: str) -> str:
     """What a reader types to measure the same."""
-    parts = ["./dev", "bench", name]
+    parts = ["./dev" if IS_SOURCE_TREE else "headway", "bench", name]
     if options.quick:
         parts.append("--quick")
     if options.rounds:
@@ -275,6 +277,7 @@ def _prepare(
             f"no staged Headway in {stage}; run './dev build' or set HEADWAY_STAGE."
         )
     abi_compiler = stage / "bin" / "mpicc"
+    output = ROOT / "build" / "bench" if IS_SOURCE_TREE else jobs.cache("bench")
     result = {}
     for name in names:
         if name == libraries.OURS:
@@ -288,8 +291,8 @@ def _prepare(
                 abi_compiler = mpich / "bin" / "mpicc_abi"
             compiler = abi_compiler
         binaries = {
-            program: jobs.build(compiler, program, ROOT / "bench" / "mpi",
-                                ROOT / "build" / "bench", description.has_openmp)
+            program: jobs.build(compiler, program, ROOT / "bench" / "mpi", output,
+                                description.has_openmp)
             for program in sorted(description.programs)
         }
         result[library.label] = Measured(library, binaries)

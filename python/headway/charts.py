@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of the page that shows what benches measured, made from their JSON lines.
 
-{format, title, claims, benches}. A claim is summary.Claim as an object. A bench: {name, title,
+{format, title, claims, benches, timelines}. A claim is summary.Claim as an object; timelines, which
+the caller adds, are {title, facts, page}: whole pages of traces. A bench: {name, title,
 command, facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts and notes
 are sentences, settings lists of [library, text], work (calibrated) of [case, text]; maps and ranks
 are those of heat.py. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
@@ -79,7 +80,8 @@ def page_data(entries: Sequence[Entry], title: str) -> dict[str, Any]:
     except KeyError as error:
         raise ChartsError(f"{error} is missing in a line; it was written by another version, so "
                           "measure again with 'headway bench NAME --json FILE'.") from error
-    return {"format": FORMAT, "title": title, "claims": claims, "benches": shown}
+    return {"format": FORMAT, "title": title, "claims": claims, "benches": shown,
+            "timelines": []}
 
 
 def _bench(head: Entry, lines: Sequence[Entry]) -> dict[str, Any]:

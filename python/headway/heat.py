@@ -2,8 +2,9 @@
 """Maps of communication by computation time, and what all ranks saw, for the page of figures.
 
 A map: {metric, library, title, comm_ms, comp_ms, cells}: cells are rows from the longest
-computation to the shortest, each a list of null or {value, colour, words, case}. A view of all
-ranks: {library, title, bars}: bars are {case, least, median, greatest, call, comp, wait}.
+computation to the shortest, each a list of null or {value, lower, upper, samples, colour, words,
+case}: a median, its quartiles and how many rounds they are of. A view of all ranks: {library,
+title, bars}: bars are {case, least, median, greatest, call, comp, wait}.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def maps(lines: Sequence[Entry]) -> list[Entry]:
         if cell is None or "median" not in line:
             continue
         title = _title(cell)
-        entry = {"value": line["median"], "colour": colour(line["metric"], line["median"]),
+        entry = {"value": line["median"], "lower": line["lower"], "upper": line["upper"],
+                 "samples": len(line["samples"]), "colour": colour(line["metric"], line["median"]),
                  "words": words.get((line["library"], line["case"]), ""), "case": line["case"]}
         key = (title, line["library"], line["metric"])
         found.setdefault(key, {})[(cell.comm_ms, cell.comp_ms)] = entry

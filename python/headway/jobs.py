@@ -36,6 +36,12 @@ class JobResult:
     wall_s: float = 0.0
 
 
+def cache(name: str) -> Path:
+    """The folder of the user for what the command `name` builds; it need not exist."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    return (Path(given) if given else Path.home() / ".cache") / "headway" / name
+
+
 def build(
     compiler: Path,
     program: str,

@@ -4,8 +4,8 @@
 FILE is the trace of a program that ran with HEADWAY_TRACE=FILE: the page is its timeline. Or it is
 what `headway bench NAME --json FILE` wrote, also several of them: the page shows the figures beside
 those of rivals, with maps of communication by computation time where cells were measured. A DIR
-stands for the files of 'headway bench --json' in it (*.json, *.jsonl). Exit code: 0 the
-page is written, 2 it is not.
+stands for the files of 'headway bench --json' in it (*.json, *.jsonl), and for the traces among
+these files, whose timelines follow the figures. Exit code: 0 the page is written, 2 it is not.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
               file=sys.stderr)
         return 2
     try:
-        data, told = _read(_files(options.files), options.title)
+        data, told = _read(options.files, options.title)
     except (trace.TraceError, charts.ChartsError) as error:
         print(f"headway report: {error}", file=sys.stderr)
         return 2
@@ -66,42 +66,68 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _files(named: Sequence[Path]) -> list[Path]:
-    """The files that the names stand for. Raises ChartsError for a folder without results."""
+def _files(named: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The files that the names stand for, and what else is in folders. Raises ChartsError for a
+    folder without results."""
     files: list[Path] = []
+    others: list[Path] = []
     for path in named:
         if not path.is_dir():
             files.append(path)
             continue
-        inside = sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
-        results = [each for each in inside if each.is_file() and charts.is_results(each)]
+        inside = [each for each in sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
+                  if each.is_file()]
+        results = [each for each in inside if charts.is_results(each)]
         if not results:
             raise charts.ChartsError(f"{path} has no file that 'headway bench NAME --json FILE' "
                                      "wrote; name the folder with such files.")
         files += results
-    return files
+        others += [each for each in inside if each not in results]
+    return files, others
 
 
-def _read(files: Sequence[Path], title: str | None) -> tuple[dict[str, Any], str]:
+def _read(named: Sequence[Path], title: str | None) -> tuple[dict[str, Any], str]:
     """The data of the page and a sentence about it."""
+    files, others = _files(named)
     try:
         kinds = {charts.is_results(path) for path in files}
         if kinds == {True}:
             data = charts.page_data(charts.read(files), title or "What was measured")
+            data |= _timelines(others)
             verdicts = Counter(claim["verdict"] for claim in data["claims"])
             counts = ", ".join(f"{verdicts[word]} {word}" for word in ("holds", "missed", "open"))
-            return data, f"{len(data['benches'])} benches; limits: {counts}"
+            return data, (f"{len(data['benches'])} benches; limits: {counts}; "
+                          f"{len(data['timelines'])} timelines")
     except OSError as error:
         if len(files) > 1:
             raise charts.ChartsError(f"{error}; name files that can be read.") from error
     if len(files) > 1:
         raise charts.ChartsError("several files make one page only if all of them are of "
                                  "'headway bench --json'; give a trace alone.")
-    found = trace.read(files[0])
-    data = timeline.page_data(found, title or files[0].name)
+    return _timeline(files[0], title or files[0].name)
+
+
+def _timeline(path: Path, title: str) -> tuple[dict[str, Any], str]:
+    """The data of a trace's page and a sentence about it. Raises TraceError."""
+    found = trace.read(path)
+    data = timeline.page_data(found, title)
     calls = sum(row["calls"] for row in data["summary"])
     return data, (f"{data['ranks']} ranks, {calls} calls, {len(found.messages)} messages, "
                   f"{found.duration / 1e6:.3f} ms")
+
+
+def _timelines(files: Sequence[Path]) -> dict[str, Any]:
+    """The pages of the traces among some files, and notes about the other ones."""
+    timelines: list[dict[str, str]] = []
+    notes: list[str] = []
+    for path in files:
+        try:
+            data, facts = _timeline(path, path.name)
+        except trace.TraceError as error:
+            notes.append(f"left out: {error}")
+            continue
+        timelines.append({"title": path.name, "facts": facts, "page": render(data)})
+    return {"timelines": timelines, "notes": notes}
 
 
 def render(data: dict[str, Any]) -> str:

@@ -31,9 +31,7 @@ from headway.description import Description, Job, Metric, Variant
 from headway.runner import Measured, Runner
 
 PROGRAM = "collectives"
-HERE = Path(__file__).resolve()
-# In the source tree, and where it is installed.
-SOURCES = (HERE.parents[2] / "bench/mpi", HERE.parents[2] / "tune")
+SOURCES = bench.ROOT / "bench/mpi"
 METRIC = Metric("time_us", "us", lower_is_better=True)
 # Collectives that the program measures, and its names of them.
 CALLS = {
@@ -244,12 +242,9 @@ class _Bench:
 def _benches(stage: Path, tried: Mapping[str, Sequence[str]], effort: Effort,
              cores: Sequence[int]) -> Callable[[int], _Bench]:
     """Builds the program; who runs it with so many ranks."""
-    sources = next((each for each in SOURCES if (each / f"{PROGRAM}.c").exists()), None)
-    if sources is None:
-        raise TuneError(f"{SOURCES[-1]} is missing; install Headway again.")
-    cache = os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(cache) if cache else Path.home() / ".cache") / "headway/tune"
-    binary = jobs.build(stage / "bin/mpicc", PROGRAM, sources, folder)
+    if not SOURCES.is_dir():
+        raise TuneError(f"{SOURCES} is missing; install Headway again.")
+    binary = jobs.build(stage / "bin/mpicc", PROGRAM, SOURCES, jobs.cache("tune"))
     ours = Measured(libraries.ours(stage), {PROGRAM: binary})
     ways = {}
     for turn, forced in enumerate(turns(tried)):

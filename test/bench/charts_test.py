@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headway import charts, report, summary
+from headway import charts, report, summary, trace
 
 SPREAD = {"samples": [1.0, 2.0, 3.0], "min": 1.0, "median": 2.0, "lower": 1.5, "upper": 2.5}
 NO_LIMIT = {"required": None, "sign": None, "aim": None, "verdict": None}
@@ -158,7 +158,7 @@ class ReportTest(unittest.TestCase):
         second = self.write("rate.json", head(bench="rate"), figures("a", bench="rate"))
         code, told = self.report(first, second)
         self.assertEqual(code, 0, told)
-        self.assertIn("2 benches; limits: 0 holds, 1 missed, 0 open", told)
+        self.assertIn("2 benches; limits: 0 holds, 1 missed, 0 open; 0 timelines", told)
         page = (self.folder / "latency.html").read_text()
         self.assertNotRegex(page, "@(title|style|script|data)@")
         found = re.search('id="headway-data">(.*?)</script>', page)
@@ -168,11 +168,38 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(data["benches"][0]["title"], "a ping-pong </script>")
         self.assertEqual(len(data["benches"]), 2)
 
+    def test_a_folder_has_timelines_beside_its_figures(self) -> None:
+        self.write("latency.json", head(), figures("a"))
+        self.write("other.json", {"traceEvents": []})
+        rank = {"ph": "X", "pid": 0, "tid": 0, "ts": 1.0, "dur": 2.0, "cat": "mpi",
+                "name": "MPI_Barrier"}
+        self.write("run.json", {"otherData": {
+            "format": trace.FORMAT, "version": "Headway test", "end": "finalize", "ranks": 1,
+            "duration_us": 5.0, "dropped": [], "counters": [{"rank": 0}]}, "traceEvents": [rank]})
+        code, told = self.report(self.folder)
+        self.assertEqual(code, 0, told)
+        self.assertIn("1 benches; limits: 0 holds, 0 missed, 0 open; 1 timelines", told)
+        self.assertRegex(told, "left out: .*other.json is no whole trace")
+        page = (self.folder / "report.html").read_text()
+        found = re.search('id="headway-data">(.*?)</script>', page)
+        assert found is not None
+        (shown,) = json.loads(found[1])["timelines"]
+        self.assertEqual((shown["title"], shown["facts"]),
+                         ("run.json", "1 ranks, 1 calls, 0 messages, 0.005 ms"))
+        self.assertIn("MPI_Barrier", shown["page"])
+
+    def test_a_cell_of_a_map_has_its_spread(self) -> None:
+        cell = figures("a", case="ibcast 64 KiB, 2 ms", metric="r_overhead")
+        (made,) = charts.page_data([head(), cell], "T")["benches"][0]["maps"]
+        found = made["cells"][0][0]
+        self.assertEqual([found[key] for key in ("lower", "value", "upper", "samples")],
+                         [SPREAD["lower"], SPREAD["median"], SPREAD["upper"], 3])
+
     def test_a_trace_stands_alone(self) -> None:
         results = self.write("latency.json", head())
-        trace = self.folder / "trace.json"
-        trace.write_text('{"traceEvents": []}')
-        code, told = self.report(results, trace)
+        recorded = self.folder / "trace.json"
+        recorded.write_text('{"traceEvents": []}')
+        code, told = self.report(results, recorded)
         self.assertEqual(code, 2)
         self.assertIn("give a trace alone", told)
 

@@ -317,6 +317,7 @@ class Maps(unittest.TestCase):
         folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         (folder / "nbc.json").write_text("".join(
             json.dumps(entry) + "\n" for entry in grid_entries()))
+        (folder / "run.json").write_text(json.dumps(made_trace(3, 20)))
         arguments = argparse.ArgumentParser()
         report.add_arguments(arguments)
         with contextlib.redirect_stdout(io.StringIO()):
@@ -384,7 +385,18 @@ class Maps(unittest.TestCase):
         self.browser.await_that("return !document.getElementById('tip').hidden")
         told = self.browser.run("return document.getElementById('tip').textContent")
         self.assertIn("headway, ibcast 64 KiB, 1 x 64 ms", told)
+        self.assertIn("quartiles 0.1 to 0.1 of 1 rounds", told)
         self.assertIn("why <1 x 64>", told)
+
+    def test_a_trace_is_drawn_below_the_figures(self) -> None:
+        self.browser.await_that(
+            "const frame = document.querySelector('#timelines iframe');"
+            "return frame.contentDocument.documentElement.dataset.state === 'drawn'")
+        drawn = self.browser.run("return document.querySelector('#timelines iframe')"
+                                 ".contentWindow.headwayTimeline.drawn()")
+        self.assertEqual((drawn["spans"], drawn["messages"]), (3 * 39, 60))
+        self.assertIn("run.json", self.browser.run(
+            "return document.querySelector('#timelines h3').textContent"))
 
     def test_all_ranks_are_bars_of_their_shares(self) -> None:
         widths = self.browser.run(

@@ -264,6 +264,15 @@ function drawSummary() {
       element("div", { className: "scroll" }, table)));
 }
 
+/** A page of its own for each trace, as `headway report` makes it of one alone. */
+function drawTimelines() {
+  return element("section", { id: "timelines" }, element("h2", { textContent: "Timelines" }),
+    ...data.timelines.flatMap((timeline) => [
+      element("h3", {}, `${timeline.title} `, element("span", { textContent: timeline.facts })),
+      element("iframe", { title: `timeline of ${timeline.title}`, srcdoc: timeline.page }),
+    ]));
+}
+
 function fillLegend() {
   const legend = document.getElementById("legend");
   const entry = (patch, text) => legend.append(element("span", {}, patch, text));
@@ -316,6 +325,7 @@ fillLegend();
 document.getElementById("facts").textContent =
   `${data.benches.length} benches, ${libraries.length} libraries`;
 document.getElementById("benches").append(
-  ...(data.claims.length > 0 ? [drawSummary()] : []), ...data.benches.map(drawBench));
+  ...(data.claims.length > 0 ? [drawSummary()] : []), ...data.benches.map(drawBench),
+  ...(data.timelines.length > 0 ? [drawTimelines()] : []));
 window.headwayCharts = { scaleOf, ratioPlace, formatNumber };
 document.documentElement.dataset.state = "drawn";

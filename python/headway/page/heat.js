@@ -19,7 +19,8 @@ function drawMap(map) {
         made.textContent = cell.value.toFixed(2);
         made.style.background = cell.colour;
         made.dataset.tip = `${map.library}, ${cell.case}\n${map.metric} ` +
-          `${formatNumber(cell.value)}\n${cell.words}`;
+          `${formatNumber(cell.value)}, quartiles ${formatNumber(cell.lower)} to ` +
+          `${formatNumber(cell.upper)} of ${cell.samples} rounds\n${cell.words}`;
       }
       return made;
     })));

@@ -25,15 +25,23 @@
 // Reductions combine operands in rank order, and always in the same tree for the same size, so
 // that results are bitwise equal run to run and, for allreduce, on all ranks.
 //
-// Formulas say how many messages all N ranks send together and how many blocks are in them; N is
-// the number of ranks, and
+// Formulas say how many messages all N ranks send together and how many blocks are in them:
 //   R(N, k) = sum over w = 1, k + 1, (k + 1)^2 ... < N of min(k, (N - 1) / w), rounded down
+//   D(N, k) = the digits to the base k, that are not 0, of all numbers below N
+//   T(N)    = sum over v = 1, 2 ... < N of min(lowest bit of v, N - v)
+//   P(N)    = sum over w = 1, 2, 4 ... < N of N - w
+//   W(N)    = sum over w = 1, 2, 4 ... < N of N + min(w, N - w) - 1
 //   C       the largest power of two not above N, S = N - C the surplus ranks
-//   M       nodes, m the ranks of one; two-level algorithms only
-// The direct algorithms read each other's memory, so they are for ranks of one node; their messages
-// are what publish nodes tell, and empty ones that say that a rank has read.
+//   E(N)    = C log2 C + 2 S
+//   F       1 where the root is not rank 0, else 0
+//   G       1 where the root is a surplus rank, which folds into a neighbour, else 0
+//   M       nodes, m ranks of the root's, Q the sum of the squares of the ranks of each
+// The direct algorithms read each other's memory, so they are for ranks of one node: their blocks are
+// those that are read, their messages what publish nodes tell, and empty ones of who has read.
 // Blocks are the caller's, or the pieces of a vector that is cut. "As many blocks" means one a
-// message. study/traffic.cpp evaluates them, the verifier counts.
+// message. Where blocks differ in size, all travel equally often, unless a builder says otherwise;
+// an alltoall's travel once, but for a rank's to itself. study/traffic.cpp evaluates this, the
+// verifier counts messages, blocks and bytes, and test/study/formulas_test.py reads these lines.
 #pragma once
 
 #include <cstdint>
@@ -103,8 +111,7 @@ Graph bcast_knomial(const Call& call);
 Graph bcast_pipelined(const Call& call);
 
 /// Root scatters pieces down a binomial tree, then a ring allgathers them: for long vectors.
-/// Formula: with T = the sum over v = 1 ... N - 1 of min(lowest bit of v, N - v), N^2 - 1 - T
-/// messages of N (N - 1) blocks.
+/// Formula: N^2 - 1 - T(N) messages of N (N - 1) blocks.
 Graph bcast_scatter_ring(Place place, std::uint32_t root);
 
 /// Two levels: binomial among the leads of nodes, then binomial in each node.
@@ -112,12 +119,12 @@ Graph bcast_scatter_ring(Place place, std::uint32_t root);
 Graph bcast_two_level(const Call& call);
 
 /// Everyone reads the root's buffer, and tells it when that is done.
-/// Formula: 2 (N - 1) messages; N - 1 blocks are read.
+/// Formula: 2 (N - 1) messages of N - 1 blocks.
 Graph bcast_direct(Place place, std::uint32_t root);
 
 /// K-nomial tree over ranks in their order (tree root 0), result forwarded to `root`. Right for
 /// operators that do not commute.
-/// Formula: N - 1 messages, one more unless the root is 0; as many blocks.
+/// Formula: N - 1 + F messages, as many blocks.
 Graph reduce_knomial(const Call& call);
 
 /// Pieces follow each other up a tree of `radix` children; with one child the chain. For long
@@ -127,8 +134,8 @@ Graph reduce_pipelined(const Call& call);
 
 /// Recursive halving of the vector, then a binomial gather of the pieces (Rabenseifner); surplus
 /// ranks fold into a neighbour first. For long vectors and operators that commute.
-/// Formula: S + C log2 C + C - 1 messages of S C + C (C - 1) + C / 2 log2 C blocks; one more of C
-/// blocks if the root folded into a neighbour.
+/// Formula: S + C log2 C + C - 1 + G messages of S C + C (C - 1) + C / 2 log2 C + G C blocks. In
+/// the gather a piece travels once for each bit in which its number and the root's differ.
 Graph reduce_halving_gather(Place place, std::uint32_t root);
 
 /// Two levels: binomial in each node, then binomial among the leads. For operators that commute.
@@ -136,7 +143,7 @@ Graph reduce_halving_gather(Place place, std::uint32_t root);
 Graph reduce_two_level(const Call& call);
 
 /// Recursive doubling; surplus ranks fold into a neighbour first. Keeps rank order.
-/// Formula: C log2 C + 2 S messages, as many blocks.
+/// Formula: E(N) messages, as many blocks.
 Graph allreduce_recursive_doubling(Place place);
 
 /// Everyone sends to rank 0, which combines in rank order and sends the result to everyone. Keeps
@@ -157,43 +164,42 @@ Graph allreduce_ring(Place place);
 
 /// Two levels: binomial reduction in each node, recursive doubling among the leads, binomial
 /// spread in each node. For operators that commute.
-/// Formula: 2 (N - M) messages and those of recursive doubling of M ranks, as many blocks.
+/// Formula: 2 (N - M) + E(M) messages, as many blocks.
 Graph allreduce_two_level(const Call& call);
 
 /// Everyone combines its piece of all vectors where they lie, then reads the other pieces of the
 /// result. Keeps rank order. In place, scratch has room for the vector.
-/// Formula: 3 N (N - 1) messages; 2 N (N - 1) blocks are read.
+/// Formula: 3 N (N - 1) messages of 2 N (N - 1) blocks.
 Graph allreduce_direct(Place place);
 
 // --- One block of each rank.
 
 /// Everyone sends straight to the root; blocks arrive in their place. The root may list them.
-/// Formula: N - 1 messages, as many blocks.
+/// Formula: N - 1 messages, as many blocks. The root's does not travel.
 Graph gather_flat(Place place, std::uint32_t root);
 
 /// The root sends every block straight to its rank. The root may list them.
-/// Formula: N - 1 messages, as many blocks.
+/// Formula: N - 1 messages, as many blocks. The root's does not travel.
 Graph scatter_flat(Place place, std::uint32_t root);
 
 /// K-nomial tree to the root: a rank sends the blocks of all below it in one message.
-/// Formula: N - 1 messages; as many blocks as the numbers below N have digits to the base radix
-/// that are not zero.
+/// Formula: N - 1 messages of D(N, radix) blocks.
 Graph gather_knomial(const Call& call);
 
 /// The same tree from the root.
-/// Formula: as gather_knomial.
+/// Formula: N - 1 messages of D(N, radix) blocks.
 Graph scatter_knomial(const Call& call);
 
 /// Two levels: blocks are gathered in each node, leads send them to the root.
-/// Formula: N - 1 messages of 2 N - M - m blocks, m of the root's node.
+/// Formula: N - 1 messages of 2 N - M - m blocks.
 Graph gather_two_level(const Call& call);
 
 /// The same way back.
-/// Formula: as gather_two_level.
+/// Formula: N - 1 messages of 2 N - M - m blocks.
 Graph scatter_two_level(const Call& call);
 
 /// Everyone reads its block where it lies at the root, and tells it when that is done.
-/// Formula: 2 (N - 1) messages; N - 1 blocks are read.
+/// Formula: 2 (N - 1) messages of N - 1 blocks.
 Graph scatter_direct(Place place, std::uint32_t root);
 
 /// Bruck with `ports` partners a round: ceil(log size / log (ports + 1)) rounds through scratch.
@@ -236,12 +242,11 @@ Graph allgather_cayley(const Call& call);
 
 /// Two levels: gathered in each node, Bruck's pattern among the leads without copies, binomial
 /// spread in each node.
-/// Formula: 2 (N - M) messages and, for each w = 1, 2, 4 ... < M, M + min(w, M - w) - 1;
-/// N - M + N (M - 1) + N (N - M) blocks.
+/// Formula: 2 (N - M) + W(M) messages of N - M + N (M - 1) + N (N - M) blocks.
 Graph allgather_two_level(const Call& call);
 
 /// Everyone reads the block of each rank where it lies, and tells that rank when it is done.
-/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+/// Formula: 2 N (N - 1) messages of N (N - 1) blocks.
 Graph allgather_direct(Place place);
 
 /// All pairs, partners rotated so that no rank is everybody's first target. Blocks may be listed;
@@ -251,16 +256,16 @@ Graph allgather_direct(Place place);
 Graph alltoall_pairwise(Place place, std::uint32_t window);
 
 /// Bruck: ceil(log2 size) rounds of half of the blocks each, through scratch. For short blocks.
-/// Formula: N R(N, 1) messages; N blocks for each bit that is set in a number below N.
+/// Formula: N R(N, 1) messages of N D(N, 2) blocks.
 Graph alltoall_bruck(Place place);
 
 /// Two levels: blocks are gathered in each node, leads swap those of whole nodes, and hand them
 /// out. For short blocks.
-/// Formula: 2 (N - M) + M (M - 1) messages of 2 N (N - M) + N^2 - (sum of m^2) blocks.
+/// Formula: 2 (N - M) + M (M - 1) messages of 2 N (N - M) + N^2 - Q blocks.
 Graph alltoall_two_level(const Call& call);
 
 /// Everyone reads its blocks where they lie; in place, out of scratch.
-/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+/// Formula: 2 N (N - 1) messages of N (N - 1) blocks.
 Graph alltoall_direct(Place place);
 
 // --- Prefixes, and reductions whose result is scattered.
@@ -270,7 +275,7 @@ Graph alltoall_direct(Place place);
 Graph scan_linear(Place place);
 
 /// Inclusive prefix by recursive doubling: ceil(log2 size) rounds. Keeps rank order.
-/// Formula: P(N) = the sum over w = 1, 2, 4 ... < N of N - w messages, as many blocks.
+/// Formula: P(N) messages, as many blocks.
 Graph scan_doubling(Place place);
 
 /// Exclusive prefix: contributions move up by one rank, then scan_doubling without rank 0, whose
@@ -280,12 +285,13 @@ Graph exscan_doubling(Place place);
 
 /// Recursive halving of the blocks; surplus ranks fold into a neighbour first. For operators that
 /// commute. Blocks may be listed; send's follow each other, and scratch's are of the same sizes.
-/// Formula: 2 S + C log2 C messages of S N + N (C - 1) + S blocks.
+/// Formula: 2 S + C log2 C messages of S N + N (C - 1) + S blocks. Those of surplus ranks travel
+/// once more.
 Graph reduce_scatter_halving(Place place);
 
 /// Binomial tree to rank 0, which sends every block to its rank. Keeps rank order. Blocks may be
 /// listed as above.
-/// Formula: 2 (N - 1) messages of N (N - 1) + N - 1 blocks.
+/// Formula: 2 (N - 1) messages of N (N - 1) + N - 1 blocks. All but rank 0's travel once more.
 Graph reduce_scatter_binomial(Place place);
 
 /// Ring: every block is combined on its way around to its rank. For long blocks and operators that
@@ -298,7 +304,7 @@ Graph reduce_scatter_ring(Place place);
 Graph reduce_scatter_pairwise(Place place);
 
 /// Everyone combines its block of all ranks where they lie. Keeps rank order.
-/// Formula: 2 N (N - 1) messages; N (N - 1) blocks are read.
+/// Formula: 2 N (N - 1) messages of N (N - 1) blocks.
 Graph reduce_scatter_direct(Place place);
 
 // --- Neighbours.

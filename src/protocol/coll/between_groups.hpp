@@ -3,7 +3,8 @@
 // Ranks count through both groups, the first one's first. What the spaces hold is as for one group,
 // where `size` means the other group's, but for reduce_scatter, whose blocks are those of the own
 // group. Formulas are those of algorithms.hpp, for groups of A and B ranks; B is the other group of
-// the root.
+// the root. Of scratch a rank has nothing, but where it reduces: then ceil(log2 of its group)
+// vectors at most, and one more in inter_reduce_scatter.
 #pragma once
 
 #include <cstdint>

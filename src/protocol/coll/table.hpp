@@ -143,6 +143,19 @@ struct Reads {
     bool peers = false;  ///< members read each other's memory: they share a node
 };
 
+/// How many blocks of scratch a rank's graph has at most: the sum of these. A vector is what the
+/// operator combines, or one block; a vector that is cut has as many blocks as pieces, one of
+/// reduce_scatter as many as there are ranks. Beside it an instance has two words a node.
+struct ScratchBound {
+    std::uint32_t vectors = 0;
+    /// Vectors for each of (radix - 1) log N / log radix partners, rounded up; radix 2 where the
+    /// algorithm reads none.
+    std::uint32_t a_partner = 0;
+    std::uint32_t a_child = 0;   ///< vectors for each of radix children
+    std::uint32_t a_rank = 0;    ///< blocks
+    std::uint32_t a_member = 0;  ///< blocks for each rank and each rank of the own node
+};
+
 struct Row {
     Algorithm algorithm;
     std::string_view name;  ///< as the enumerator
@@ -154,6 +167,7 @@ struct Row {
     /// A slot has 16 bits: beyond, messages between two ranks would share names.
     std::uint32_t ranks_max = UINT32_MAX;
     Listing listing = Listing::no;
+    ScratchBound scratch{};
     Reads reads{};
     Tuning tuning{};  ///< used unless the caller knows better
 };

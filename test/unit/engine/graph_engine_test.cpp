@@ -3,9 +3,11 @@
 // The graph engine with real bytes: all ranks of a node moved by one thread, so that every run is
 // the same.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -275,6 +277,110 @@ TEST(GraphEngine, UserFunctionsRunAndMayFail)
         // ((1, 2), (3, 4)) = 10 * 12 + 34
         EXPECT_EQ(result[0], 154);
     }
+}
+
+/// Runs `work` where a call for each node of a long chain would find no room.
+void run_on_small_stack(const std::function<void()>& work)
+{
+    constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+    pthread_t thread{};
+    const auto body = [](void* given) -> void* {
+        (*static_cast<const std::function<void()>*>(given))();
+        return nullptr;
+    };
+    ASSERT_EQ(pthread_create(&thread, &attributes, body, const_cast<std::function<void()>*>(&work)),
+              0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    pthread_attr_destroy(&attributes);
+}
+
+/// Graphs of ranks 0 and 1 whose nodes follow each other one by one: rank 0 sends `messages` times
+/// its only block, rank 1 adds what it gets `sums` times each to what it has.
+class LongChain {
+  public:
+    LongChain(InProcessNode& node, std::uint32_t messages, std::uint32_t sums) : node_(node)
+    {
+        Graph sender;
+        Graph receiver;
+        receiver.scratch_blocks = 1;
+        Graph::NodeIndex sent = Graph::none;
+        Graph::NodeIndex last = Graph::none;
+        for (std::uint32_t message = 0; message < messages; ++message) {
+            const Graph::NodeIndex next = sender.send(1, 0, {Space::send});
+            sender.order(std::exchange(sent, next), next);
+            const Graph::NodeIndex got = receiver.receive(0, 0, {Space::scratch});
+            receiver.order(std::exchange(last, got), got);
+            for (std::uint32_t sum = 0; sum < sums; ++sum) {
+                const Graph::NodeIndex added = receiver.reduce({Space::scratch}, {Space::receive});
+                receiver.order(std::exchange(last, added), added);
+            }
+        }
+        graphs_[0] = store_graph(node.driver(0).allocator(), sender);
+        graphs_[1] = store_graph(node.driver(1).allocator(), receiver);
+    }
+    ~LongChain()
+    {
+        destroy_template(node_.driver(0).allocator(), graphs_[0]);
+        destroy_template(node_.driver(1).allocator(), graphs_[1]);
+    }
+    LongChain(const LongChain&) = delete;
+    LongChain& operator=(const LongChain&) = delete;
+
+    void start(std::uint32_t rank)
+    {
+        std::vector<std::int64_t>& buffer = rank == 0 ? given_ : sum_;
+        ops_[rank] = start_graph(node_.driver(rank), *graphs_[rank], node_.world(rank),
+                                 vector_of(given_, buffer));
+        ASSERT_NE(ops_[rank], nullptr);
+    }
+    /// What rank 1 has in the end.
+    std::int64_t end()
+    {
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            EXPECT_TRUE(ops_[rank]->word.is_complete()) << "rank " << rank;
+            EXPECT_EQ(ops_[rank]->error, OpError::none);
+            node_.driver(rank).destroy_op(ops_[rank]);
+        }
+        return sum_[0];
+    }
+
+  private:
+    InProcessNode& node_;
+    GraphTemplate* graphs_[2] = {};
+    Op* ops_[2] = {};
+    std::vector<std::int64_t> given_{3};
+    std::vector<std::int64_t> sum_{0};
+};
+
+TEST(GraphEngine, OneMessageMakesALongChainReadyAndNothingRecurses)
+{
+    constexpr std::uint32_t length = 100'000;
+    InProcessNode node(2);
+    LongChain chain(node, 1, length);
+    chain.start(1);
+    node.settle();
+    run_on_small_stack([&] {
+        chain.start(0);
+        node.settle();
+    });
+    EXPECT_EQ(chain.end(), std::int64_t{3} * length);
+}
+
+TEST(GraphEngine, MessagesThatAreThereCompleteALongChainAndNothingRecurses)
+{
+    constexpr std::uint32_t length = 50'000;
+    InProcessNode node(2);
+    LongChain chain(node, length, 1);
+    run_on_small_stack([&] {
+        chain.start(0);
+        node.settle();
+        chain.start(1);
+        node.settle();
+    });
+    EXPECT_EQ(chain.end(), std::int64_t{3} * length);
 }
 
 /// Holds all of the heap; gives back single blocks of every size.

@@ -72,7 +72,7 @@ Picoseconds time_of(const std::string& name, const coll::Topology& topology,
                                  .report_progress = {}},
                                 machine);
     EXPECT_TRUE(found.has_value());
-    EXPECT_EQ(found.value().messages, traffic_of(row, call).messages);
+    EXPECT_EQ(found.value().messages, traffic_of(row, call, {}).messages);
     return found.value().time;
 }
 

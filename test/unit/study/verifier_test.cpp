@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "mutation.hpp"
+#include "study/graph_order.hpp"
 #include "unit/protocol/graph_faults.hpp"
 
 namespace headway::study {
@@ -141,6 +143,79 @@ TEST(Neighbors, AreRejectedWhenDamaged)
 INSTANTIATE_TEST_SUITE_P(All, OfOneGroup,
                          testing::ValuesIn(coll::table().begin(), coll::table().end()),
                          [](const auto& each) { return std::string(each.param.name); });
+
+TEST_P(OfOneGroup, IsRejectedWhenItTakesMoreScratchThanItsBound)
+{
+    Posed posed = pose(draw_case(GetParam(), 1));
+    engine::Graph& last = posed.graphs.back();
+    last.scratch_blocks = static_cast<std::uint32_t>(posed.scratch_blocks_max.back());
+    EXPECT_EQ(examine(posed).value_or(""), "") << "as much as it may take";
+    ++last.scratch_blocks;
+    EXPECT_NE(examine(posed).value_or("").find("but its bound says"), std::string::npos);
+}
+
+/// The most sends of a rank that may be under way at once. By Dilworth's theorem it is their number
+/// less the largest matching of sends with later ones.
+class SendsAtOnce {
+  public:
+    explicit SendsAtOnce(const Graph& graph) : order_(graph)
+    {
+        for (Graph::NodeIndex node = 0; node < graph.nodes().size(); ++node) {
+            if (graph.nodes()[node].kind == engine::NodeKind::send) {
+                sends_.push_back(node);
+            }
+        }
+        matched_.assign(sends_.size(), none);
+    }
+
+    std::size_t count()
+    {
+        std::size_t matches = 0;
+        for (std::size_t first = 0; first < sends_.size(); ++first) {
+            is_tried_.assign(sends_.size(), false);
+            matches += match(first) ? 1 : 0;
+        }
+        return sends_.size() - matches;
+    }
+
+  private:
+    static constexpr std::size_t none = SIZE_MAX;
+
+    bool match(std::size_t first)
+    {
+        for (std::size_t later = 0; later < sends_.size(); ++later) {
+            if (is_tried_[later] || !order_.is_before(sends_[first], sends_[later])) {
+                continue;
+            }
+            is_tried_[later] = true;
+            if (matched_[later] == none || match(matched_[later])) {
+                matched_[later] = first;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    GraphOrder order_;
+    std::vector<Graph::NodeIndex> sends_;
+    std::vector<std::size_t> matched_;  ///< by the later send
+    std::vector<bool> is_tried_;
+};
+
+TEST(Throttled, SendsAsManyBlocksAtOnceAsItsWindowAndNoMore)
+{
+    const coll::Row& row = coll::row_of(Algorithm::alltoall_throttled);
+    for (std::uint32_t size = 2; size < 24; ++size) {
+        for (const std::uint32_t window : {1U, 2U, 3U, 4U, 9U}) {
+            for (const bool in_place : {false, true}) {
+                const coll::Call call{.place = {size / 2, size, in_place},
+                                      .tuning = {.window = window}};
+                EXPECT_EQ(SendsAtOnce(row.build(call)).count(), std::min(window, size - 1))
+                    << size << " ranks, window " << window;
+            }
+        }
+    }
+}
 
 /// Two ranks that swap their one block.
 Contract swap_contract()
