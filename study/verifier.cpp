@@ -198,9 +198,8 @@ std::optional<std::string> Run::start(Place place)
         case NodeKind::peer_reduce:
             traffic_.blocks += step.source.block_count;
             for (std::uint32_t i = 0; i < step.target.block_count; ++i) {
-                traffic_.bytes += bytes_of_size(size_of(contract_.ranks[place.rank],
-                                                        step.target.space,
-                                                        step.target.first_block + i));
+                traffic_.bytes += bytes_of_size(size_of(
+                    contract_.ranks[place.rank], step.target.space, step.target.first_block + i));
             }
             break;
     }

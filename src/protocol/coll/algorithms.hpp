@@ -36,8 +36,8 @@
 //   F       1 where the root is not rank 0, else 0
 //   G       1 where the root is a surplus rank, which folds into a neighbour, else 0
 //   M       nodes, m ranks of the root's, Q the sum of the squares of the ranks of each
-// The direct algorithms read each other's memory, so they are for ranks of one node: their blocks are
-// those that are read, their messages what publish nodes tell, and empty ones of who has read.
+// The direct algorithms read each other's memory, so they are for ranks of one node: their blocks
+// are those that are read, their messages what publish nodes tell, and empty ones of who has read.
 // Blocks are the caller's, or the pieces of a vector that is cut. "As many blocks" means one a
 // message. Where blocks differ in size, all travel equally often, unless a builder says otherwise;
 // an alltoall's travel once, but for a rank's to itself. study/traffic.cpp evaluates this, the
