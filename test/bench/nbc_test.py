@@ -179,7 +179,8 @@ class HeatTest(unittest.TestCase):
         self.assertTrue(int(green[1:3], 16) < int(between[1:3], 16) < int(yellow[1:3], 16))
 
     def line(self, case: str, metric: str, value: float) -> dict[str, object]:
-        return {"case": case, "library": "headway", "metric": metric, "median": value}
+        return {"case": case, "library": "headway", "metric": metric, "median": value,
+                "lower": value, "upper": value, "samples": [value]}
 
     def test_map_has_the_cells_at_their_places(self) -> None:
         lines = [self.line("ibcast 1 ms", "r_overhead", 0.0),

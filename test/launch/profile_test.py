@@ -30,12 +30,14 @@ int main(void)
 """
 COUNT, BYTES = 20, 1000
 
-# Rank 1 looks at its buffer, outside MPI, until the message that it has asked for is there.
+# Rank 1 looks at its buffer, outside MPI, until the message that it has asked for is there. Its word
+# that it has asked is the last thing before; a few rounds, as it may still be on its way out when the
+# message comes, and then sees to it itself.
 OVERLAPPED = """
 #include <mpi.h>
 #include <sched.h>
 #include <string.h>
-enum { bytes = 32 << 20 };
+enum { bytes = 2 << 20, rounds = 20 };
 static volatile char data[bytes];
 int main(void)
 {
@@ -43,17 +45,19 @@ int main(void)
     MPI_Request request;
     MPI_Init(0, 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
-        memset((char*)data, 1, bytes);
-        MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Send((char*)data, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-    } else {
-        MPI_Irecv((char*)data, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &request);
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int i = 0; i < bytes; i += 4096)
-            while (data[i] == 0)
-                sched_yield();
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int round = 1; round <= rounds; ++round) {
+        if (rank == 0) {
+            memset((char*)data, round, bytes);
+            MPI_Recv(0, 0, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send((char*)data, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+        } else {
+            MPI_Irecv((char*)data, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &request);
+            MPI_Send(0, 0, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+            for (int i = 0; i < bytes; i += 4096)
+                while (data[i] != round)
+                    sched_yield();
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
     }
     MPI_Finalize();
     return 0;
