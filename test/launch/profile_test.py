@@ -30,9 +30,9 @@ int main(void)
 """
 COUNT, BYTES = 20, 1000
 
-# Rank 1 looks at its buffer, outside MPI, until the message that it has asked for is there. Its word
-# that it has asked is the last thing before; a few rounds, as it may still be on its way out when the
-# message comes, and then sees to it itself.
+# Rank 1 looks at its buffer, outside MPI, until the message that it has asked for is there. Its
+# word that it has asked is the last thing before; a few rounds, as it may still be on its way out
+# when the message comes, and then sees to it itself.
 OVERLAPPED = """
 #include <mpi.h>
 #include <sched.h>
