@@ -139,12 +139,11 @@ void stall(GraphInstance* run, GraphInstance** list)
 std::span<std::byte> bytes_of_message(GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
-    if (node.kind == NodeKind::publish) {
-        return {reinterpret_cast<std::byte*>(&run->published), sizeof run->published};
-    }
-    if (node.kind == NodeKind::wait) {
-        PublishedSpaces* const peer = run->peer_spaces + run->stored->peer_numbers[index];
-        return {reinterpret_cast<std::byte*>(peer), sizeof *peer};
+    if (node.kind == NodeKind::publish || node.kind == NodeKind::wait) {
+        const std::uint32_t whose = node.kind == NodeKind::publish
+                                        ? run->stored->peer_count
+                                        : run->stored->peer_numbers[index];
+        return {reinterpret_cast<std::byte*>(run->peer_spaces + whose), sizeof(PublishedSpaces)};
     }
     const Extent extent = node.kind == NodeKind::send ? node.source : node.target;
     return {run->address(extent), run->size_bytes(extent)};
@@ -199,6 +198,12 @@ bool start_message(Driver& driver, GraphInstance* run, std::uint32_t index)
 bool start_reading(Driver& driver, GraphInstance* run, std::uint32_t index)
 {
     const GraphNode& node = run->stored->nodes[index];
+    if (!run->is_of_equal_length(index)) {
+        // The peer's blocks lie elsewhere than here, and may end before these.
+        run->error = OpError::truncated;
+        complete_node(run, index);
+        return true;
+    }
     const std::span<std::byte> bytes(run->address(node.target), run->size_bytes(node.target));
     const transport::Place source = run->peer_place(index, *driver.node().heap);
     if (bytes.empty() || read_at_once(driver, *run, node, bytes, source)) {

@@ -63,7 +63,7 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
         bytes += listed.size_bytes();
     }
     const std::size_t peer_spaces = bytes;
-    bytes += stored.peer_count * sizeof(PublishedSpaces);
+    bytes += (stored.peer_count + (stored.publishes ? 1U : 0U)) * sizeof(PublishedSpaces);
     void* place = allocator.allocate(bytes);
     Op* completion = driver.create_op(OpKind::graph);
     if (place == nullptr || completion == nullptr) {
@@ -86,8 +86,12 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
             return nullptr;
         }
     }
-    std::ranges::copy(run->spaces, run->published.spaces);
-    run->published.process = driver.rank().process;
+    if (stored.publishes) {
+        auto* const own = new (run->peer_spaces + stored.peer_count) PublishedSpaces;
+        std::ranges::copy(run->spaces, own->spaces);
+        own->bytes = run->own_bytes();
+        own->process = driver.rank().process;
+    }
     return run;
 }
 

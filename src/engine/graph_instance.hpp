@@ -6,6 +6,7 @@
 
 #include "engine/graph_engine.hpp"
 #include "memory/node_heap.hpp"
+#include "transport/frame.hpp"
 #include "transport/peer_memory.hpp"
 
 namespace headway::engine {
@@ -14,8 +15,11 @@ namespace headway::engine {
 /// another one that of the process.
 struct PublishedSpaces {
     std::byte* spaces[3] = {};  ///< by Space
+    std::uint64_t bytes = 0;    ///< of a block (uniform), or of the vector (split)
     std::uint32_t process = 0;
+    std::uint32_t unused = 0;  ///< bytes travel, so all have a value
 };
+static_assert(sizeof(PublishedSpaces) <= transport::inline_bytes_max);
 
 /// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
 /// There its counters, the tables of listed blocks and the spaces of peers follow it.
@@ -28,8 +32,8 @@ struct GraphInstance {
     std::byte* spaces[3] = {};  ///< by Space
     BlockLayout layouts[3];     ///< by Space
     Reduction reduction;
-    PublishedSpaces published;               ///< its own
-    PublishedSpaces* peer_spaces = nullptr;  ///< by GraphTemplate::peer_numbers, once waited for
+    /// By GraphTemplate::peer_numbers, once waited for; behind them the run's own, if it publishes.
+    PublishedSpaces* peer_spaces = nullptr;
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
     std::uint32_t ready_head = 0;  ///< next node to start
@@ -50,6 +54,17 @@ struct GraphInstance {
     BlockRange* tables() noexcept
     {
         return reinterpret_cast<BlockRange*>(counters + std::size_t{2} * stored->node_count);
+    }
+
+    std::uint64_t own_bytes() const noexcept
+    {
+        const BlockLayout& own = layouts[static_cast<std::size_t>(Space::receive)];
+        return own.count * own.element_bytes;
+    }
+    /// Whether the peer's call is about as many bytes as this one. Requires: as peer_place().
+    bool is_of_equal_length(std::uint32_t node) const noexcept
+    {
+        return peer_spaces[stored->peer_numbers[node]].bytes == own_bytes();
     }
 
     /// Where a peer's extent begins. Requires: a node that reads the peer, whose wait is over.

@@ -12,90 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph_engine.hpp"
-#include "in_process_node.hpp"
+#include "collective_runs.hpp"
 #include "memory/size_class.hpp"
-#include "protocol/coll/select.hpp"
 
 namespace headway::engine {
 namespace {
 
-using protocol::coll::Algorithm;
-using protocol::coll::build;
-
-constexpr std::uint64_t in_heap_limit = 8192;  ///< the default of the knob eager_limit
-
-/// A collective of all ranks: one template and one run a rank.
-class Collective {
-  public:
-    Collective(InProcessNode& node, Algorithm algorithm, std::uint32_t root = 0,
-               bool in_place = false)
-        : node_(node)
-    {
-        for (std::uint32_t rank = 0; rank < node.size(); ++rank) {
-            templates_.push_back(
-                store_graph(node.driver(rank).allocator(),
-                            build(algorithm, {rank, node.size(), in_place}, root)));
-        }
-        ops_.resize(node.size());
-    }
-    ~Collective()
-    {
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            destroy_template(node_.driver(rank).allocator(), templates_[rank]);
-        }
-    }
-    Collective(const Collective&) = delete;
-    Collective& operator=(const Collective&) = delete;
-
-    void start(std::uint32_t rank, const GraphArguments& arguments)
-    {
-        ops_[rank] =
-            start_graph(node_.driver(rank), *templates_[rank], node_.world(rank), arguments);
-        ASSERT_NE(ops_[rank], nullptr);
-    }
-    bool is_complete(std::uint32_t rank) const { return ops_[rank]->word.is_complete(); }
-    /// The result of a rank's run, which is freed.
-    OpError end(std::uint32_t rank)
-    {
-        EXPECT_TRUE(is_complete(rank)) << "rank " << rank;
-        const OpError error = ops_[rank]->error;
-        node_.driver(rank).destroy_op(ops_[rank]);
-        return error;
-    }
-    GraphTemplate& stored(std::uint32_t rank) { return *templates_[rank]; }
-
-  private:
-    InProcessNode& node_;
-    std::vector<GraphTemplate*> templates_;
-    std::vector<Op*> ops_;
-};
-
-constexpr Reduction sum_of_int64{data::ReduceOperator::sum, data::ElementKind::int64, 0};
-
-GraphArguments vector_of(const std::vector<std::int64_t>& send, std::vector<std::int64_t>& receive)
-{
-    return {.send = send.data(),
-            .receive = receive.data(),
-            .count = receive.size(),
-            .element_bytes = sizeof(std::int64_t),
-            .reduction = sum_of_int64};
-}
-
-struct Route {
-    const char* name;
-    Distance distance;
-    std::uint64_t eager_limit;
-};
-
 class GraphEngineTest : public testing::TestWithParam<Route> {
   protected:
-    static config::Knobs knobs()
-    {
-        config::Knobs all;
-        all.eager_limit = GetParam().eager_limit;
-        return all;
-    }
     /// Starts an allreduce in which rank r gives r + i and compares all results.
     static void add_up(InProcessNode& node, Algorithm algorithm, std::size_t count)
     {
@@ -125,7 +49,7 @@ TEST_P(GraphEngineTest, AddsUpAndLeavesNothingBehind)
 {
     for (const std::uint32_t ranks : {1U, 2U, 3U, 5U, 8U}) {
         SCOPED_TRACE("ranks " + std::to_string(ranks));
-        InProcessNode node(ranks, knobs(), GetParam().distance);
+        InProcessNode node(ranks, knobs_of(GetParam()), GetParam().distance);
         // The first round makes lanes and contexts, which stay.
         add_up(node, Algorithm::allreduce_recursive_doubling, 1);
         add_up(node, Algorithm::allreduce_halving_doubling, ranks);
@@ -168,38 +92,12 @@ void run_outstanding_together(InProcessNode& node, Algorithm algorithm)
 TEST_P(GraphEngineTest, RunsOutstandingTogetherDoNotMixMessages)
 {
     for (const Algorithm algorithm : {Algorithm::bcast_binomial, Algorithm::bcast_direct}) {
-        InProcessNode node(5, knobs(), GetParam().distance);
+        InProcessNode node(5, knobs_of(GetParam()), GetParam().distance);
         run_outstanding_together(node, algorithm);
     }
 }
 
-// Its buffer is the caller's again when its run is over.
-TEST_P(GraphEngineTest, WhoIsReadIsNotOverBeforeAllHaveRead)
-{
-    constexpr std::uint32_t ranks = 3;
-    InProcessNode node(ranks, knobs(), GetParam().distance);
-    Collective bcast(node, Algorithm::bcast_direct);
-    std::vector<std::vector<std::int64_t>> buffers(ranks, std::vector<std::int64_t>(20'000));
-    std::ranges::fill(buffers[0], 7);
-    bcast.start(0, vector_of(buffers[0], buffers[0]));
-    bcast.start(1, vector_of(buffers[1], buffers[1]));
-    node.settle();
-    EXPECT_TRUE(bcast.is_complete(1));
-    EXPECT_FALSE(bcast.is_complete(0));
-    bcast.start(2, vector_of(buffers[2], buffers[2]));
-    node.settle();
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        EXPECT_EQ(bcast.end(rank), OpError::none);
-        EXPECT_EQ(buffers[rank], buffers[0]) << "rank " << rank;
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Routes, GraphEngineTest,
-                         testing::Values(Route{"eager", Distance::together, in_heap_limit},
-                                         Route{"offers", Distance::together, 0},
-                                         Route{"reads", Distance::reachable, 0},
-                                         Route{"pipes", Distance::apart, 0}),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Routes, GraphEngineTest, testing::ValuesIn(routes), name_of_route);
 
 TEST(GraphEngine, NobodyLeavesABarrierBeforeTheLastEnters)
 {
