@@ -69,6 +69,10 @@ void give_way_to_all() noexcept
 
 void take_short_turns() noexcept
 {
+    // Who started the program in another class wants its threads to give way, or to go first.
+    if (::sched_getscheduler(0) != SCHED_OTHER) {
+        return;
+    }
     // As the system defines it; its own header stands in the way of the C library's.
     struct Attributes {
         std::uint32_t size = sizeof(Attributes);

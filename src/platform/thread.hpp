@@ -35,7 +35,8 @@ void give_way_to_all() noexcept;
 
 /// The calling thread, which works for moments at a time, takes a core from one that computes as
 /// soon as it wakes, where the system knows turns of different lengths (Linux 6.12): it is charged
-/// the same, in shorter turns. A refusal leaves things as they are.
+/// the same, in shorter turns. A refusal leaves things as they are, and so does a class of its own
+/// (SCHED_BATCH, SCHED_IDLE, real-time ones).
 void take_short_turns() noexcept;
 
 /// While it lives, the calling thread takes no signals, nor do threads that it starts: signals of

@@ -61,6 +61,18 @@ TEST(Thread, ShortTurnsAreOfTheUsualClassAndItsPriority)
     }).join();
 }
 
+TEST(Thread, ShortTurnsAreNotForWhoHasAClassOfItsOwn)
+{
+    std::thread([] {
+        give_way_to_all();
+        const Attributes before = attributes_of_this_thread();
+        take_short_turns();
+        const Attributes after = attributes_of_this_thread();
+        EXPECT_EQ(after.policy, static_cast<std::uint32_t>(SCHED_IDLE));
+        EXPECT_EQ(after.runtime_ns, before.runtime_ns);
+    }).join();
+}
+
 TEST(Thread, WhoGivesWayIsOfTheClassThatDoes)
 {
     std::thread([] {
