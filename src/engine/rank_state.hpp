@@ -203,6 +203,7 @@ struct Directory {
     bool is_observed = false;  ///< events are counted
     bool is_traced = false;    ///< and recorded
     bool lets_meet = false;    ///< ranks may meet instead of sending messages (engine/meeting)
+    bool lets_read = false;    ///< and read each other's memory in collectives (peer_reading)
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
     // Ranks whose threads may all call at once: where one sleeps, others may still compute. Set

@@ -136,7 +136,7 @@ Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call
          .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count,
          .spans_nodes = nodes != nullptr,
          .has_levels = nodes != nullptr && nodes->has_levels(),
-         .reads_peers = nodes == nullptr && !node.schedule.withholds() && combines_pieces(call),
+         .reads_peers = nodes == nullptr && node.directory.lets_read && combines_pieces(call),
          .is_one_process = nodes == nullptr && node.directory.process_count == 1});
     return {choice.algorithm, choice.tuning, choice.graph_number};
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every collective that algorithms can be chosen for, with results that can be foretold. Vectors
 // are of blocks[]'s elements; the operator does not commute where its name says so. Prints the
-// frames that the last rank posted for 100 barriers.
-//   tuning [dealt]   dealt: on a communicator that deals the ranks out, even ones first
+// frames that the last rank posted for 100 barriers, or allgathers of 32 KB.
+//   tuning [dealt | allgathers]   dealt: on a communicator that deals the ranks out, even ones first
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { longest = 40000, barriers = 100 };
+enum { longest = 40000, repeats = 100, gathered = 8000 };
 
 static const int lengths[] = {0, 1, 5, 700, longest};
 
@@ -202,7 +202,7 @@ static void exchanged(struct world* w, int length)
         expect(w, "alltoall in place", each, w->out[i], mark(i / each, w->rank * each + i % each));
 }
 
-static void count_frames(struct world* w)
+static void count_frames(struct world* w, int are_allgathers)
 {
     int index = 0, count = 0, provided = 0;
     uint64_t before = 0, after = 0;
@@ -214,8 +214,12 @@ static void count_frames(struct world* w)
     MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
     MPI_T_pvar_start(session, handle);
     MPI_T_pvar_read(session, handle, &before);
-    for (int i = 0; i < barriers; ++i)
-        MPI_Barrier(w->comm);
+    for (int i = 0; i < repeats; ++i) {
+        if (are_allgathers)
+            MPI_Allgather(w->in, gathered, MPI_UINT32_T, w->out, gathered, MPI_UINT32_T, w->comm);
+        else
+            MPI_Barrier(w->comm);
+    }
     MPI_T_pvar_read(session, handle, &after);
     if (w->rank == w->size - 1)
         printf("%llu frames\n", (unsigned long long)(after - before));
@@ -248,7 +252,10 @@ int main(int argc, char** argv)
         for (int root = 0; root < w.size; ++root)
             rooted(&w, lengths[i], root);
     }
-    count_frames(&w);
+    const int are_allgathers = argc > 1 && strcmp(argv[1], "allgathers") == 0;
+    if (are_allgathers && w.size * gathered > longest)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    count_frames(&w, are_allgathers);
     free(w.in);
     free(w.out);
     if (w.comm != MPI_COMM_WORLD)

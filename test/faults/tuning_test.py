@@ -72,6 +72,17 @@ class TuningTest(JobTest):
                         self.assert_ok(self.mpiexec(ranks, "--ranks", host, self.program,
                                                     **settings))
 
+    def test_members_that_may_not_read_each_other_send(self):
+        """Forced or built in: the frames of the job tell whether they do."""
+        def frames(**settings):
+            return self.frames(self.mpiexec(5, "--ranks", "thread", self.program, "allgathers",
+                                            **settings))
+        direct = {"HEADWAY_COLL_ALLGATHER": "direct"}
+        off = {"HEADWAY_PEER_READS": "off"}
+        self.assertEqual(frames(**direct), frames())
+        self.assertEqual(frames(**direct, **off), frames(**off))
+        self.assertNotEqual(frames(**off), frames())
+
     def test_rank_0_decides_for_all(self):
         ways = {"linear": LINEAR, "dissemination": DISSEMINATED}
         for name, frames in ways.items():
