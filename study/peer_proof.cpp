@@ -17,11 +17,6 @@ using engine::Space;
 
 namespace {
 
-std::string of_rank(std::uint32_t rank)
-{
-    return "rank " + std::to_string(rank);
-}
-
 std::string say(std::span<const Graph> graphs, std::uint32_t rank, Graph::NodeIndex node)
 {
     return of_rank(rank) + ": " + describe(graphs[rank], node);
@@ -172,7 +167,7 @@ std::optional<std::string> examine_peer_extents(std::span<const Graph> graphs,
                 BlockNumbers(graphs[step.peer], theirs).count(step.source.space);
             if (std::uint64_t{step.source.first_block} + step.source.block_count > room) {
                 return say(graphs, rank, node) + " reads " + say(step.source, step.peer) +
-                       ", which has " + std::to_string(room);
+                       ", and there are " + std::to_string(room);
             }
             if (step.source.block_count != step.target.block_count) {
                 return say(graphs, rank, node) + " takes " +
@@ -184,14 +179,12 @@ std::optional<std::string> examine_peer_extents(std::span<const Graph> graphs,
                        " reads a peer whose blocks are listed, but only that "
                        "rank knows where they lie";
             }
-            for (std::uint32_t i = 0; i < step.source.block_count; ++i) {
-                if (size_of(theirs, step.source.space, step.source.first_block + i) !=
-                    size_of(contract.ranks[rank], step.target.space, step.target.first_block + i)) {
-                    return say(graphs, rank, node) + " takes " + say(step.source, step.peer) +
-                           " to block " + std::to_string(step.target.first_block + i) + " of " +
-                           std::string(name_of(step.target.space)) +
-                           ", which may have another size";
-                }
+            const auto other =
+                find_other_size(theirs, step.source, contract.ranks[rank], step.target);
+            if (other) {
+                return say(graphs, rank, node) + " takes " + say(step.source, step.peer) +
+                       " to block " + std::to_string(step.target.first_block + *other) + " of " +
+                       std::string(name_of(step.target.space)) + ", which may have another size";
             }
             return std::nullopt;
         });

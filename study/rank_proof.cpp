@@ -42,6 +42,18 @@ std::uint32_t size_of(const RankContract& facts, Space space, std::uint32_t bloc
     return facts.scratch[block % facts.scratch.size()];
 }
 
+std::optional<std::uint32_t> find_other_size(const RankContract& source_facts, Extent source,
+                                             const RankContract& target_facts, Extent target)
+{
+    for (std::uint32_t i = 0; i < source.block_count; ++i) {
+        if (size_of(source_facts, source.space, source.first_block + i) !=
+            size_of(target_facts, target.space, target.first_block + i)) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> RankProof::examine(const Graph& graph, const GraphOrder& order,
                                               const Contract& contract, std::uint32_t rank)
 {
@@ -118,14 +130,11 @@ std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
                " blocks from block " + say(step.source.first_block) + " to " +
                say(step.target.block_count);
     }
-    for (std::uint32_t i = 0; i < step.source.block_count; ++i) {
-        if (size_of(*facts_, step.source.space, step.source.first_block + i) !=
-            size_of(*facts_, step.target.space, step.target.first_block + i)) {
-            return describe(*graph_, node) + " takes block " + say(step.source.first_block + i) +
-                   " of " + std::string(name_of(step.source.space)) + " to block " +
-                   say(step.target.first_block + i) + " of " +
-                   std::string(name_of(step.target.space)) + ", which may have another size";
-        }
+    if (const auto other = find_other_size(*facts_, step.source, *facts_, step.target)) {
+        return describe(*graph_, node) + " takes block " + say(step.source.first_block + *other) +
+               " of " + std::string(name_of(step.source.space)) + " to block " +
+               say(step.target.first_block + *other) + " of " +
+               std::string(name_of(step.target.space)) + ", which may have another size";
     }
     return std::nullopt;
 }

@@ -45,6 +45,13 @@ class BlockNumbers {
 /// The name of the size of a block.
 std::uint32_t size_of(const RankContract& facts, engine::Space space, std::uint32_t block) noexcept;
 
+/// The first block of two extents of as many blocks, counted from their beginnings, whose sizes
+/// have other names; nothing if they all agree.
+std::optional<std::uint32_t> find_other_size(const RankContract& source_facts,
+                                             engine::Extent source,
+                                             const RankContract& target_facts,
+                                             engine::Extent target);
+
 /// Examines graphs one after the other; keeps its memory.
 class RankProof {
   public:

@@ -21,11 +21,6 @@ using engine::Space;
 
 namespace {
 
-std::string of_rank(std::uint32_t rank)
-{
-    return "rank " + std::to_string(rank);
-}
-
 std::string_view name_of(NodeKind kind)
 {
     switch (kind) {
@@ -94,6 +89,7 @@ class Run {
     std::optional<std::string> start(Place place);
     std::optional<std::string> meet(Place place);
     std::optional<std::string> deliver(Place from, Place to);
+    void count(std::uint32_t rank, Extent arrived);
     Place source_of(Place place) const;
     std::optional<std::string> take(Place from, Extent source, Place to);
     std::optional<std::string> combine(Place place);
@@ -196,11 +192,7 @@ std::optional<std::string> Run::start(Place place)
             break;
         case NodeKind::peer_copy:
         case NodeKind::peer_reduce:
-            traffic_.blocks += step.source.block_count;
-            for (std::uint32_t i = 0; i < step.target.block_count; ++i) {
-                traffic_.bytes += bytes_of_size(size_of(
-                    contract_.ranks[place.rank], step.target.space, step.target.first_block + i));
-            }
+            count(place.rank, step.target);
             break;
     }
     const bool is_copy = step.kind == NodeKind::copy || step.kind == NodeKind::peer_copy;
@@ -254,19 +246,16 @@ std::optional<std::string> Run::deliver(Place from, Place to)
                " blocks from block " + std::to_string(target.first_block) + " on and gets " +
                std::to_string(source.block_count);
     }
-    for (std::uint32_t i = 0; i < source.block_count; ++i) {
-        const std::uint32_t size =
-            size_of(contract_.ranks[from.rank], source.space, source.first_block + i);
-        traffic_.bytes += bytes_of_size(size);
-        if (size != size_of(contract_.ranks[to.rank], target.space, target.first_block + i)) {
-            return say(to) + " gets block " + std::to_string(source.first_block + i) + " of the " +
-                   std::string(study::name_of(source.space)) + " space of " + of_rank(from.rank) +
-                   " into block " + std::to_string(target.first_block + i) + " of " +
-                   std::string(study::name_of(target.space)) + ", which may have another size";
-        }
+    const auto other =
+        find_other_size(contract_.ranks[from.rank], source, contract_.ranks[to.rank], target);
+    if (other) {
+        return say(to) + " gets block " + std::to_string(source.first_block + *other) + " of the " +
+               std::string(study::name_of(source.space)) + " space of " + of_rank(from.rank) +
+               " into block " + std::to_string(target.first_block + *other) + " of " +
+               std::string(study::name_of(target.space)) + ", which may have another size";
     }
+    count(to.rank, target);
     ++traffic_.messages;
-    traffic_.blocks += source.block_count;
     auto fault = take(from, source, to);
     if (contract_.is_barrier) {
         know(to, &from);
@@ -274,6 +263,16 @@ std::optional<std::string> Run::deliver(Place from, Place to)
     complete(from);
     complete(to);
     return fault;
+}
+
+/// What has moved from one rank to another.
+void Run::count(std::uint32_t rank, Extent arrived)
+{
+    traffic_.blocks += arrived.block_count;
+    for (std::uint32_t i = 0; i < arrived.block_count; ++i) {
+        traffic_.bytes +=
+            bytes_of_size(size_of(contract_.ranks[rank], arrived.space, arrived.first_block + i));
+    }
 }
 
 /// Where a node finds its source: its rank, or the peer, of which the node is nobody's.
@@ -462,6 +461,11 @@ std::optional<std::string> Run::compare()
 }
 
 }  // namespace
+
+std::string of_rank(std::uint32_t rank)
+{
+    return "rank " + std::to_string(rank);
+}
 
 std::string_view name_of(Space space)
 {

@@ -46,5 +46,7 @@ Verdict verify(std::span<const engine::Graph> graphs, const Contract& contract);
 /// "node 5 (send to rank 3 in slot 1)", for sentences about graphs.
 std::string describe(const engine::Graph& graph, engine::Graph::NodeIndex node);
 std::string_view name_of(engine::Space space);
+/// "rank 5", likewise.
+std::string of_rank(std::uint32_t rank);
 
 }  // namespace headway::study

@@ -50,15 +50,17 @@ enum class NodeKind : std::uint8_t {
     peer_reduce,  ///< target = source (op) target, likewise
 };
 
-/// One end of a message between two ranks: only nodes of these kinds have a slot.
+/// The end of a message that goes to the peer.
 constexpr bool leaves(NodeKind kind) noexcept
 {
     return kind == NodeKind::send || kind == NodeKind::publish;
 }
+/// The end of one that comes from it.
 constexpr bool arrives(NodeKind kind) noexcept
 {
     return kind == NodeKind::receive || kind == NodeKind::wait;
 }
+/// Nodes of these kinds have a slot.
 constexpr bool is_message(NodeKind kind) noexcept
 {
     return leaves(kind) || arrives(kind);
@@ -75,7 +77,7 @@ constexpr bool has_own_source(NodeKind kind) noexcept
 }
 constexpr bool has_target(NodeKind kind) noexcept
 {
-    return kind != NodeKind::send && !(kind == NodeKind::publish || kind == NodeKind::wait);
+    return kind != NodeKind::send && kind != NodeKind::publish && kind != NodeKind::wait;
 }
 
 /// One step of a rank. `slot` names a message between two ranks inside one instance: the n-th

@@ -335,8 +335,8 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     // observed, in messages that can be counted.
     directory.lets_meet = knobs_.meetings == config::MeetingsChoice::on &&
                           !directory.schedule.withholds() && !directory.is_observed;
-    directory.lets_read = knobs_.peer_reads == config::PeerReadsChoice::on &&
-                          !directory.schedule.withholds();
+    directory.lets_read =
+        knobs_.peer_reads == config::PeerReadsChoice::on && !directory.schedule.withholds();
     heap.set_root(directory_root, &directory);
     if (auto described = describe_hosts(heap); !described) {
         return described;

@@ -90,6 +90,9 @@ class Command(unittest.TestCase):
         self.assertIn("*10.00", printed)
 
     def test_leaves_out_what_would_take_too_long(self) -> None:
+        code, printed = run("bcast", "--nodes", "2", "--ppn", "2", "--bytes", "8")
+        self.assertEqual(code, 0)
+        self.assertRegex(printed, r"bcast_direct +is for the ranks of one node")
         code, printed = run("alltoall", "--nodes", "8", "--bytes", "8", "--limit", "50")
         self.assertEqual(code, 0)
         self.assertIn("56 messages, --limit is 50", printed)

@@ -67,6 +67,7 @@ struct Choice {
     bool needs_peers = false;
 };
 
+/// The ranks of a call lie as a line wants it.
 inline bool holds(Nodes nodes, const Shape& shape) noexcept
 {
     switch (nodes) {

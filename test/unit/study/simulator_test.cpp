@@ -76,6 +76,18 @@ Picoseconds time_of(const std::string& name, const coll::Topology& topology,
     return found.value().time;
 }
 
+// The root tells three, one after the other; the last of them reads at its own cost and says so,
+// and the root's cpu is free by then.
+TEST(Simulator, WhoReadsAPeerTakesItsOwnCpuForIt)
+{
+    const Picoseconds told = 3 * o + node_latency + o;
+    const Picoseconds says = o + node_latency + o;
+    EXPECT_EQ(time_of("bcast_direct", nodes_of(1, 4)), told + memory + says);
+    // Of two, the second combines what is its own with the first one's, then both read a piece.
+    const Picoseconds step = o + node_latency + o;
+    EXPECT_EQ(time_of("reduce_scatter_direct", nodes_of(1, 2)), step + memory + reduction + step);
+}
+
 // Ranks 4, 6 and 7 each get the first message of their parent.
 TEST(Simulator, BinomialBcastTakesAHopForEachLevel)
 {
