@@ -2,7 +2,8 @@
 // Every collective that algorithms can be chosen for, with results that can be foretold. Vectors
 // are of blocks[]'s elements; the operator does not commute where its name says so. Prints the
 // frames that the last rank posted for 100 barriers, or allgathers of 32 KB.
-//   tuning [dealt | allgathers]   dealt: on a communicator that deals the ranks out, even ones first
+//   tuning [dealt | allgathers]   dealt: on a communicator that deals the ranks out, even ones
+//   first
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
