@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What sleeping on a network's descriptor must keep: who has prepared to sleep is woken by a frame,
-// and by nothing else for ever. Counts wake-ups; there is no bound of time in it.
+// and by nothing else for ever, and owes nobody anything. Counts wake-ups; there is no bound of time
+// in it.
 #include <gtest/gtest.h>
 
 #include <poll.h>
@@ -9,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "conformance/ofi_link.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::transport {
 namespace {
@@ -124,7 +127,57 @@ TEST_P(OfiSleepTest, AFrameWakesWhoSleeps)
     EXPECT_LE(wakes, messages * needless_max);
 }
 
+/// The receiver has taken so much that it has to tell the sender, and does not look again before it
+/// goes: as a rank whose looks find the endpoint taken by others of its process.
+class OfiDebtTest : public OfiSleepTest {
+  protected:
+    void SetUp() override
+    {
+        OfiSleepTest::SetUp();
+        Frame frame;
+        while (!IsSkipped() && !HasFatalFailure() && !receiver().has_unsent()) {
+            ASSERT_EQ(link.post(FrameKind::eager, {}, payload.data(), payload.size()),
+                      base::Status::done);
+            ASSERT_TRUE(link.poll(frame));
+            link.release();
+        }
+    }
+
+    /// The sender alone looks, and has its whole window again.
+    void expect_all_room()
+    {
+        constexpr std::size_t frames = 256 * 1024 / (16 * 1024);
+        constexpr int looks = 20'000;
+        std::size_t posted = 0;
+        for (int look = 0; look < looks && posted < frames; ++look) {
+            ASSERT_NO_FATAL_FAILURE(move_sender());
+            const base::Status status =
+                sender().post(1, FrameKind::eager, {}, payload.data(), payload.size());
+            posted += status == base::Status::done ? 1 : 0;
+            platform::yield_core();
+        }
+        EXPECT_EQ(posted, frames) << "the sender was not told what has been taken";
+    }
+
+    const std::vector<std::byte> payload = std::vector<std::byte>(OfiEndpoint::frame_bytes_max());
+};
+
+TEST_P(OfiDebtTest, WhatWasTakenIsToldBeforeTheRankSleeps)
+{
+    while (!receiver().prepare_sleep()) {
+    }
+    expect_all_room();
+}
+
+TEST_P(OfiDebtTest, WhatWasTakenIsToldBeforeTheRankComputes)
+{
+    ASSERT_TRUE(receiver().prepare_absence());
+    expect_all_room();
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, OfiSleepTest, ::testing::Values("tcp", "net", "sockets"),
+                         &name_of_provider);
+INSTANTIATE_TEST_SUITE_P(Providers, OfiDebtTest, ::testing::Values("tcp", "net", "sockets"),
                          &name_of_provider);
 
 }  // namespace

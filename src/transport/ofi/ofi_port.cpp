@@ -376,6 +376,16 @@ bool OfiPort::has_news() const noexcept
            !network_.failure_.empty();
 }
 
+/// Nobody pays or sends in the place of a rank that goes, and its last look may have found the
+/// endpoint taken by others. What the provider has no room for calls it when there is some.
+void OfiPort::leave_nothing() noexcept
+{
+    (void)send_held();
+    if (!owing_.empty()) [[unlikely]] {
+        pay();
+    }
+}
+
 /// From now on the rank is called.
 void OfiPort::fall_asleep() noexcept
 {
@@ -391,7 +401,7 @@ bool OfiPort::prepare_absence() noexcept
     if (has_news()) {
         return false;
     }
-    (void)send_held();
+    leave_nothing();
     network_.looks_ = 0;
     fall_asleep();
     return true;
@@ -407,7 +417,7 @@ bool OfiPort::prepare_sleep() noexcept
     if (has_news()) {
         return false;
     }
-    (void)send_held();
+    leave_nothing();
     if (network_.descriptor_ >= 0) {
         // Nor of what came before it was cleared, or what it was not cleared for.
         const bool is_cleared = network_.clear_descriptor() == 0;

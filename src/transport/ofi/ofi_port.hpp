@@ -115,6 +115,7 @@ class OfiPort final : public Port {
     void pay() noexcept;
     void begin_look() noexcept;
     bool has_news() const noexcept;
+    void leave_nothing() noexcept;
     void fall_asleep() noexcept;
     bool take_letter() noexcept;
 
