@@ -90,11 +90,20 @@ struct GraphNode {
     Extent target;           ///< has_target()
 };
 
-/// What the graphs of all ranks do together where they may do it by meeting (engine/meeting): each
-/// gives `part`, and all get the combination of the parts, in rank order, in the receive space.
+/// What the graphs of all ranks do together where they may do it by meeting (engine/meeting).
+enum class Meets : std::uint8_t {
+    never,
+    combining,   ///< each gives a vector; all get the combination, in rank order
+    gathering,   ///< each gives a block; all get all blocks
+    exchanging,  ///< each gives a block for each
+    spreading,   ///< the root gives a vector; all get it
+};
+
+/// What is given lies in `part`, what is got in the receive space.
 struct GraphMeeting {
-    bool is_there = false;
+    Meets what = Meets::never;
     Extent part;
+    std::uint32_t root = 0;  ///< spreading
 };
 
 /// A collective of one rank as a value: nodes and the edges "before -> after". Built by the pure
@@ -129,9 +138,9 @@ class Graph {
 
     static constexpr NodeIndex none = UINT32_MAX;
 
-    /// Says that the ranks may meet instead. Requires: uniform blocks; parts of at most one block,
-    /// which stand at the beginning of the send space, or of receive; all ranks say the same.
-    void meet(Extent part) { meeting_ = {true, part}; }
+    /// Says that the ranks may meet instead; all ranks say the same. Requires: blocks that are not
+    /// listed; one element each where vectors are combined.
+    void meet(Meets what, Extent part, std::uint32_t root = 0) { meeting_ = {what, part, root}; }
     const GraphMeeting& meeting() const noexcept { return meeting_; }
 
     Blocks blocks = Blocks::uniform;

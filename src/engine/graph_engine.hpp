@@ -52,7 +52,7 @@ struct GraphArguments {
     void* receive = nullptr;
     std::uint64_t count = 0;  ///< elements of a block (uniform) or of the vector (split)
     std::uint64_t element_bytes = 1;
-    Reduction reduction;
+    Reduction reduction = {};
     /// Tables of the spaces, by Space, whose blocks have places and sizes of their own; empty: as
     /// the graph says. Copied. Those of scratch follow each other without gaps from 0 on.
     std::span<const BlockRange> listed[3] = {};

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where ranks that share cores meet instead of telling each other by messages: each puts its part
-// down and counts itself; the last one combines the parts in rank order and lets all go. One for
-// each communicator whose members do so, in the node heap.
+// Where ranks that share cores meet instead of telling each other by messages: each lays down what
+// it gives and counts itself; when all have come, each takes what it gets. One for each
+// communicator whose members do so, in the node heap.
 //
 // Members are counted in groups of neighbours: the last of a group leads it in the round. The leads
-// show each other that their groups have come (sync/round_flag); each combines for its group, and
-// wakes it. User-level ranks make one group a core, as neighbours run on one core: so a core writes
-// one line that others read, its flag, beside the parts of its ranks, which lie close together.
-// Processes run where the system puts them, and a lead has to run once more to let its group go:
-// one group.
+// show each other that their groups have come (sync/round_flag), and wake their group. User-level
+// ranks make one group a core, as neighbours run on one core: so a core writes one line that others
+// read, its flag, beside what its ranks lay down. Processes run where the system puts them, and a
+// lead has to run once more to let its group go: one group. Of short vectors that are combined,
+// leads combine the parts for their group.
 //
-// Parts lie there twice: who is let go may put down its next one while another lead still combines,
-// but not a third before that one has come again.
+// What is laid down lies there twice, in turn: who is let go may lay down the next while another
+// one still takes, but not a third before that one has come again.
 //
 // What a graph says that its ranks may meet for (Graph::meet) has the same result either way, to
 // the bit.
@@ -23,13 +23,14 @@
 #include <cstdint>
 
 #include "engine/graph_engine.hpp"
+#include "engine/seat.hpp"
 #include "platform/cpu.hpp"
 #include "sync/round_counter.hpp"
 #include "sync/round_flag.hpp"
 
 namespace headway::engine {
 
-/// Most bytes of a part: a line for each member.
+/// Most bytes of a vector that leads combine: a line for each member.
 inline constexpr std::size_t meeting_bytes_max = 48;
 
 struct Meeting {
@@ -52,6 +53,9 @@ struct Meeting {
     std::uint32_t group_count = 1;
     /// Members that have not left for good. Counted down by each when its communicator ends.
     std::atomic<std::uint32_t> users{0};
+    /// Written by member 0 before it arrives in the round in which all want a longer one; read by
+    /// the others after that round.
+    Board board;
     Group groups[groups_max];
 
     Place* places() noexcept { return reinterpret_cast<Place*>(this + 1); }
@@ -87,12 +91,15 @@ Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::s
 void leave_meeting(memory::Allocator& allocator, Meeting* meeting);
 
 /// Whether the call may be done by meeting; the same on all members. Requires: a call that blocks.
-bool can_meet(const Node& node, const GraphTemplate& stored, const GraphArguments& arguments);
+bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,
+              const GraphArguments& arguments);
 
-/// Does what the graphs of all members do. Blocks until all have come (in the one wait).
-/// Requires: can_meet() of the same call on all members, and no other call of theirs there.
-/// Thread rule: a thread of the driver's rank.
-void meet(Driver& driver, Meeting& meeting, const GraphTemplate& stored, const Scope& scope,
-          const GraphArguments& arguments);
+/// Does what the graphs of all members do. Blocks until all have come (in the one wait). False, for
+/// all of them: nothing was done, as the node heap has no room for a board, or they have not named
+/// the same number of bytes.
+/// Requires: can_meet() of the same call on all members, no other call of theirs there, and a seat
+/// at a meeting. Thread rule: a thread of the driver's rank.
+[[nodiscard]] bool meet(Driver& driver, Seat& seat, const GraphTemplate& stored, const Scope& scope,
+                        const GraphArguments& arguments);
 
 }  // namespace headway::engine

@@ -21,6 +21,8 @@ struct Chosen {
     Algorithm algorithm = Algorithm::barrier_dissemination;
     protocol::coll::Tuning tuning;
     std::uint32_t number = 0;  ///< of both
+    /// Ranks may do the same by meeting: nobody asked for this algorithm.
+    bool may_meet = false;
 };
 
 /// Those that no table chooses are numbered behind the lines of the table.
@@ -138,7 +140,7 @@ Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call
          .has_levels = nodes != nullptr && nodes->has_levels(),
          .reads_peers = nodes == nullptr && node.directory.lets_read && combines_pieces(call),
          .is_one_process = nodes == nullptr && node.directory.process_count == 1});
-    return {choice.algorithm, choice.tuning, choice.graph_number};
+    return {choice.algorithm, choice.tuning, choice.graph_number, choice.is_built_in};
 }
 
 /// The listed blocks of scratch, as the algorithm's builder wants them.
@@ -202,7 +204,7 @@ namespace {
 
 /// The graph of what a call describes, and what of it outlives the calls that start it.
 struct Prepared {
-    engine::GraphTemplate* stored = nullptr;  ///< null: the node heap is exhausted
+    KnownGraph graph;
     engine::GraphArguments arguments;
     std::vector<engine::BlockRange> scratch;  ///< named by the arguments
 };
@@ -225,13 +227,12 @@ CollectiveShape shape_of(const CollectiveCall& call)
 }
 
 /// Finds the graph in the long way; `scratch` gets the blocks of its scratch that are listed.
-engine::GraphTemplate* choose_graph(Rank& rank, Communicator& communicator,
-                                    const CollectiveCall& call,
-                                    std::vector<engine::BlockRange>& scratch)
+KnownGraph choose_graph(Rank& rank, Communicator& communicator, const CollectiveCall& call,
+                        std::vector<engine::BlockRange>& scratch)
 {
     const Chosen chosen = choose(rank, communicator, call);
     scratch = scratch_blocks(chosen.algorithm, communicator.joint_scope().rank, call);
-    return find_or_build(rank, communicator, chosen, call);
+    return {find_or_build(rank, communicator, chosen, call), chosen.may_meet};
 }
 
 /// `call` must outlive what is made of it.
@@ -240,13 +241,13 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
     Prepared made;
     if (has_shape(call)) [[likely]] {
         const CollectiveShape shape = shape_of(call);
-        made.stored = communicator.recent_graphs().find(shape);
-        if (made.stored == nullptr) [[unlikely]] {
-            made.stored = choose_graph(rank, communicator, call, made.scratch);
-            communicator.recent_graphs().remember(shape, made.stored);
+        made.graph = communicator.recent_graphs().find(shape);
+        if (made.graph.stored == nullptr) [[unlikely]] {
+            made.graph = choose_graph(rank, communicator, call, made.scratch);
+            communicator.recent_graphs().remember(shape, made.graph);
         }
     } else {
-        made.stored = choose_graph(rank, communicator, call, made.scratch);
+        made.graph = choose_graph(rank, communicator, call, made.scratch);
     }
     made.arguments = {.send = call.send,
                       .receive = call.receive,
@@ -264,9 +265,10 @@ engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& 
 {
     Prepared made = prepare(rank, communicator, call);
     made.arguments.sequence = sequence;
-    return made.stored != nullptr ? engine::start_graph(rank.driver(), *made.stored,
-                                                        communicator.joint_scope(), made.arguments)
-                                  : nullptr;
+    return made.graph.stored != nullptr
+               ? engine::start_graph(rank.driver(), *made.graph.stored, communicator.joint_scope(),
+                                     made.arguments)
+               : nullptr;
 }
 
 /// Kept with a run of a persistent collective, whose buffers are the request's.
@@ -330,17 +332,19 @@ engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, Coll
         return {.completion = start_collective(rank, communicator, std::move(call))};
     }
     const Prepared made = prepare(rank, communicator, call);
-    if (made.stored == nullptr) {
+    if (made.graph.stored == nullptr) {
         return {};
     }
     engine::Scope& scope = communicator.joint_scope();
-    if (engine::can_meet(rank.process().node(), *made.stored, made.arguments)) {
-        if (engine::Meeting* const meeting = communicator.meeting(); meeting != nullptr) {
-            engine::meet(rank.driver(), *meeting, *made.stored, scope, made.arguments);
+    if (made.graph.may_meet &&
+        engine::can_meet(rank.process().node(), *made.graph.stored, scope, made.arguments)) {
+        engine::Seat* const seat = communicator.seat();
+        if (seat != nullptr &&
+            engine::meet(rank.driver(), *seat, *made.graph.stored, scope, made.arguments)) {
             return {.is_over = true};
         }
     }
-    return engine::run_graph(rank.driver(), *made.stored, scope, made.arguments);
+    return engine::run_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
 }
 
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)

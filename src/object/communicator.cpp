@@ -114,8 +114,8 @@ Communicator::~Communicator()
     for (const auto& [key, stored] : graphs_) {
         engine::destroy_template(allocator, stored);
     }
-    if (meeting_ != nullptr) {
-        engine::leave_meeting(allocator, meeting_);
+    if (seat_.meeting != nullptr) {
+        engine::leave_meeting(allocator, seat_.meeting);
     }
     // Who picked it knows it by its number.
     owner_.release_context(scope_->context);
@@ -163,7 +163,7 @@ void Communicator::count_to_meeting()
         platform::fatal(static_cast<std::uint32_t>(owner_.world_rank),
                         "the node heap is full; raise HEADWAY_HEAP_SIZE");
     }
-    meeting_ = reinterpret_cast<engine::Meeting*>(made);
+    seat_.meeting = reinterpret_cast<engine::Meeting*>(made);
 }
 
 void Communicator::find_nodes()

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "engine/graph_engine.hpp"
 #include "engine/scope.hpp"
+#include "engine/seat.hpp"
 #include "mpi.h"
 #include "object/attribute.hpp"
 #include "object/error_handler.hpp"
@@ -20,10 +21,6 @@
 #include "object/recent_graphs.hpp"
 #include "object/topology.hpp"
 #include "protocol/coll/topology.hpp"
-
-namespace headway::engine {
-struct Meeting;
-}  // namespace headway::engine
 
 namespace headway::object {
 
@@ -109,12 +106,12 @@ class Communicator {
     /// Where its members meet instead of sending messages; null: nowhere yet. Called for each call
     /// for which they may, on all of them; after some of those one member makes the place and
     /// tells the others, which blocks.
-    engine::Meeting* meeting()
+    engine::Seat* seat()
     {
-        if (meeting_ == nullptr && calls_to_meeting_ != 0) [[unlikely]] {
+        if (seat_.meeting == nullptr && calls_to_meeting_ != 0) [[unlikely]] {
             count_to_meeting();
         }
-        return meeting_;
+        return seat_.meeting != nullptr ? &seat_ : nullptr;
     }
 
     /// Null: it has none.
@@ -195,7 +192,7 @@ class Communicator {
     Info hints_;
     bool knows_nodes_ = false;
     std::unique_ptr<const protocol::coll::Topology> nodes_;
-    engine::Meeting* meeting_ = nullptr;
+    engine::Seat seat_;
     /// A communicator that is made for a call or two needs none; 0: there was no memory for it.
     int calls_to_meeting_ = 3;
     std::shared_ptr<const Topology> topology_;

@@ -23,19 +23,25 @@ struct CollectiveShape {
     bool operator==(const CollectiveShape&) const = default;
 };
 
+/// What serves a call.
+struct KnownGraph {
+    engine::GraphTemplate* stored = nullptr;  ///< null: not known, or the node heap is exhausted
+    bool may_meet = false;                    ///< the ranks may do the same by meeting
+};
+
 /// The graphs of a communicator's last calls. A program repeats a few collectives of the same
 /// shapes; to choose an algorithm and look for its graph takes as long as a short message.
 /// Thread rule: as the communicator's owner.
 class RecentGraphs {
   public:
-    /// Null: not among the last ones.
-    engine::GraphTemplate* find(const CollectiveShape& shape) const noexcept
+    /// None: not among the last ones.
+    KnownGraph find(const CollectiveShape& shape) const noexcept
     {
         const Entry& entry = entries_[place(shape)];
-        return entry.graph != nullptr && entry.shape == shape ? entry.graph : nullptr;
+        return entry.shape == shape ? entry.graph : KnownGraph{};
     }
 
-    void remember(const CollectiveShape& shape, engine::GraphTemplate* graph) noexcept
+    void remember(const CollectiveShape& shape, KnownGraph graph) noexcept
     {
         entries_[place(shape)] = {shape, graph};
     }
@@ -43,7 +49,7 @@ class RecentGraphs {
   private:
     struct Entry {
         CollectiveShape shape;
-        engine::GraphTemplate* graph = nullptr;
+        KnownGraph graph;
     };
     static constexpr unsigned place_bits = 3;
 

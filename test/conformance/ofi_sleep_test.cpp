@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What sleeping on a network's descriptor must keep: who has prepared to sleep is woken by a frame,
-// and by nothing else for ever, and owes nobody anything. Counts wake-ups; there is no bound of time
-// in it.
+// and by nothing else for ever, and owes nobody anything. Counts wake-ups; there is no bound of
+// time in it.
 #include <gtest/gtest.h>
 
 #include <poll.h>

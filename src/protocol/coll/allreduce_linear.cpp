@@ -14,7 +14,7 @@ Graph allreduce_linear(Place place)
     const Team team = Team::all(place, 0);
     Graph graph;
     const Extent input{.space = place.in_place ? Space::receive : Space::send};
-    graph.meet(input);
+    graph.meet(engine::Meets::combining, input);
     const bool lands = place.rank == 0 && !place.in_place;
     const Reduced reduced =
         add_tree_reduction(graph, team, up, {.vector = input}, lands ? &result : nullptr);

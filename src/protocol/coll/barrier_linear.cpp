@@ -11,7 +11,7 @@ Graph barrier_linear(Place place)
     constexpr std::uint16_t leave_slot = 1;
     constexpr engine::Extent nothing{.first_block = 0, .block_count = 0};
     Graph graph;
-    graph.meet(nothing);
+    graph.meet(engine::Meets::combining, nothing);
     if (place.rank != 0) {
         // Rank 0 answers nobody before it has heard of everybody, so nothing orders these two.
         graph.send(0, enter_slot, nothing);

@@ -20,8 +20,9 @@ constexpr Range below(std::uint64_t end)
 }
 
 // Where the long-message algorithms begin to pay: by ping-pong figures of one node. Ranks that
-// share cores: measured at 4, 8 and 16 ranks on 2 cores; rank 0 of the linear allreduce keeps a
-// vector of every rank, so long ones are for few. Two levels: simulated at 2 to 16 nodes of 2 to 36
+// share cores: measured at 4, 8 and 16 ranks on 2 cores. Calls that block meet there instead
+// (docs/design/026), of which the linear allreduce has the order; its rank 0 keeps a vector of
+// every rank, so long ones are for few. Two levels: simulated at 2 to 16 nodes of 2 to 36
 // ranks, on a fast network and on one like sockets (docs/design/021). Direct ones: measured with
 // ranks as threads and user-level ones, 2 to 16 of them on 2 cores; between processes they lose.
 constexpr Choice built_in[] = {
@@ -73,7 +74,7 @@ constexpr Choice built_in[] = {
      .cores = Cores::shared,
      .algorithm = Algorithm::allreduce_linear,
      .ranks = {3, 32},
-     .bytes = {0, 256 * 1024}},
+     .bytes = below(4 * 1024 * 1024)},
     {.collective = Collective::allreduce,
      .nodes = Nodes::several,
      .algorithm = Algorithm::allreduce_two_level},
@@ -219,6 +220,7 @@ Choices::Choices(std::span<const Choice> first) noexcept
         for (Choice choice : built_in) {
             if (static_cast<std::size_t>(choice.collective) == collective) {
                 choice.tuning = row_of(choice.algorithm).tuning;
+                choice.is_built_in = true;
                 add(choice);
             }
         }

@@ -60,6 +60,7 @@ struct Choice {
     // Set by Choices.
     /// Equal for exactly the lines of one algorithm tuned alike.
     std::uint16_t graph_number = 0;
+    bool is_built_in = false;  ///< no user named it
     bool keeps_order = false;  ///< as the algorithm's row, as the next
     bool takes_listed = false;
     bool takes_any_size = false;

@@ -3,6 +3,38 @@
 
 namespace headway::protocol::coll {
 
+namespace {
+
+/// What is only moved is the same by whatever algorithm, so ranks may meet in the place of each.
+/// Reductions differ by the order in which they combine: their builders say.
+void let_meet(Graph& graph, const Row& row, const Call& call)
+{
+    using engine::Extent;
+    using engine::Meets;
+    using engine::Space;
+    const Place place = call.place;
+    if (row.reads.peers || row.reads.topology) {
+        return;
+    }
+    switch (row.collective) {
+        case Collective::bcast:
+            graph.meet(Meets::spreading, {.space = Space::receive}, call.root);
+            break;
+        case Collective::allgather:
+            graph.meet(Meets::gathering,
+                       place.in_place ? Extent{Space::receive, place.rank, 1} : Extent{});
+            break;
+        case Collective::alltoall:
+            graph.meet(Meets::exchanging,
+                       {place.in_place ? Space::receive : Space::send, 0, place.size});
+            break;
+        default:
+            break;
+    }
+}
+
+}  // namespace
+
 Algorithm choose_between_groups(Collective collective) noexcept
 {
     switch (collective) {
@@ -57,8 +89,11 @@ Graph build_between_groups(Algorithm algorithm, const TwoSides& sides, std::uint
 Graph build(Algorithm algorithm, const Tuning& tuning, Place place, std::uint32_t root,
             const Topology* topology)
 {
-    return row_of(algorithm).build(
-        {.place = place, .root = root, .tuning = tuning, .topology = topology});
+    const Row& row = row_of(algorithm);
+    const Call call{.place = place, .root = root, .tuning = tuning, .topology = topology};
+    Graph graph = row.build(call);
+    let_meet(graph, row, call);
+    return graph;
 }
 
 Graph build(Algorithm algorithm, Place place, std::uint32_t root)

@@ -140,6 +140,9 @@ class InProcessNode {
         return node_->heap->statistics().slab_bytes_in_use - spare;
     }
 
+    /// Bytes of the heap that slabs and long blocks have taken.
+    std::uint64_t bytes_reserved() { return node_->heap->statistics().bytes_reserved; }
+
   private:
     static constexpr int sweeps_max = 100'000;
 

@@ -8,53 +8,17 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <thread>
 #include <vector>
 
-#include "in_process_node.hpp"
-#include "protocol/coll/select.hpp"
+#include "meeting_ranks.hpp"
 
 namespace headway::engine {
 namespace {
 
 using protocol::coll::Algorithm;
-using protocol::coll::build;
 
-constexpr Reduction sum_of_doubles{data::ReduceOperator::sum, data::ElementKind::float64, 0};
-
-/// All ranks of a node, a meeting for them, and the graphs that say what they may meet for.
-class MeetingTest : public testing::TestWithParam<std::uint32_t> {
+class MeetingTest : public MeetingRanks {
   protected:
-    MeetingTest() : node_(GetParam())
-    {
-        node_.node().directory.lets_meet = true;
-        node_.node().is_oversubscribed = true;
-    }
-    ~MeetingTest() override
-    {
-        for (std::uint32_t rank = 0; rank < templates_.size(); ++rank) {
-            destroy_template(node_.driver(rank).allocator(), templates_[rank]);
-        }
-    }
-
-    void prepare(Algorithm algorithm, bool in_place = false, std::size_t groups = 2)
-    {
-        for (std::uint32_t rank = 0; templates_.size() < node_.size(); ++rank) {
-            templates_.push_back(store_graph(node_.driver(rank).allocator(),
-                                             build(algorithm, {rank, node_.size(), in_place}, 0)));
-        }
-        meeting_ = create_meeting(node_.driver(0).allocator(), node_.size(), groups);
-        ASSERT_NE(meeting_, nullptr);
-    }
-
-    void meet(std::uint32_t rank, const GraphArguments& arguments)
-    {
-        ASSERT_TRUE(can_meet(node_.node(), *templates_[rank], arguments));
-        engine::meet(node_.driver(rank), *meeting_, *templates_[rank], node_.world(rank),
-                     arguments);
-    }
-
     void meet_often()
     {
         constexpr int rounds = 500;
@@ -69,30 +33,6 @@ class MeetingTest : public testing::TestWithParam<std::uint32_t> {
         leave();
     }
 
-    void leave()
-    {
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            leave_meeting(node_.driver(rank).allocator(), meeting_);
-        }
-    }
-
-    /// What the same graphs do by messages.
-    std::vector<double> by_messages(const std::vector<double>& parts)
-    {
-        std::vector<double> results(node_.size());
-        std::vector<Op*> ops;
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            ops.push_back(start_graph(node_.driver(rank), *templates_[rank], node_.world(rank),
-                                      one_double(&parts[rank], &results[rank])));
-        }
-        node_.settle();
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            EXPECT_TRUE(ops[rank]->word.is_complete());
-            node_.driver(rank).destroy_op(ops[rank]);
-        }
-        return results;
-    }
-
     static GraphArguments one_double(const double* send, double* receive)
     {
         return {.send = send,
@@ -101,22 +41,6 @@ class MeetingTest : public testing::TestWithParam<std::uint32_t> {
                 .element_bytes = sizeof(double),
                 .reduction = sum_of_doubles};
     }
-
-    void run_threads(const std::function<void(std::uint32_t)>& body)
-    {
-        std::vector<std::thread> threads;
-        threads.reserve(node_.size());
-        for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            threads.emplace_back([&body, rank] { body(rank); });
-        }
-        for (std::thread& thread : threads) {
-            thread.join();
-        }
-    }
-
-    InProcessNode node_;
-    std::vector<GraphTemplate*> templates_;
-    Meeting* meeting_ = nullptr;
 };
 
 TEST_P(MeetingTest, CombinesAsMessagesDo)
@@ -127,7 +51,8 @@ TEST_P(MeetingTest, CombinesAsMessagesDo)
     for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
         parts[rank] = rank % 2 == 0 ? 1e16 / (rank + 1) : 3.3 / (rank + 1);
     }
-    const std::vector<double> wanted = by_messages(parts);
+    std::vector<double> wanted(node_.size());
+    send_messages([&](std::uint32_t rank) { return one_double(&parts[rank], &wanted[rank]); });
     run_threads([&](std::uint32_t rank) {
         double result = 0;
         meet(rank, one_double(&parts[rank], &result));
@@ -189,31 +114,30 @@ TEST_P(MeetingTest, IsForFewBytesOfRanksThatShareCores)
     prepare(Algorithm::allreduce_linear);
     double value = 0;
     GraphArguments arguments = one_double(&value, &value);
-    const GraphTemplate& stored = *templates_.front();
-    EXPECT_TRUE(can_meet(node_.node(), stored, arguments));
+    EXPECT_TRUE(can_meet(0, arguments));
 
     arguments.count = meeting_bytes_max / sizeof(double);
-    EXPECT_TRUE(can_meet(node_.node(), stored, arguments));
+    EXPECT_TRUE(can_meet(0, arguments));
     ++arguments.count;
-    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    EXPECT_FALSE(can_meet(0, arguments));
 
     arguments = one_double(&value, &value);
     arguments.reduction.user_op = 1;  // runs in its own rank only
-    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    EXPECT_FALSE(can_meet(0, arguments));
 
     arguments = one_double(&value, &value);
     node_.node().is_oversubscribed = false;
-    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    EXPECT_FALSE(can_meet(0, arguments));
     node_.node().is_oversubscribed = true;
     node_.node().directory.lets_meet = false;
-    EXPECT_FALSE(can_meet(node_.node(), stored, arguments));
+    EXPECT_FALSE(can_meet(0, arguments));
     leave();
 }
 
 TEST_P(MeetingTest, OtherAlgorithmsSendMessages)
 {
     prepare(Algorithm::barrier_dissemination);
-    EXPECT_FALSE(can_meet(node_.node(), *templates_.front(), {}));
+    EXPECT_FALSE(can_meet(0, {}));
     leave();
 }
 

@@ -29,9 +29,10 @@ TEST(RecentGraphs, AGraphIsFoundByItsShapeAndNoOther)
     for (const CollectiveShape& known : all) {
         RecentGraphs graphs;
         engine::GraphTemplate graph;
-        graphs.remember(known, &graph);
+        graphs.remember(known, {.stored = &graph, .may_meet = true});
         for (const CollectiveShape& asked : all) {
-            EXPECT_EQ(graphs.find(asked), asked == known ? &graph : nullptr);
+            EXPECT_EQ(graphs.find(asked).stored, asked == known ? &graph : nullptr);
+            EXPECT_EQ(graphs.find(asked).may_meet, asked == known);
         }
     }
 }
@@ -41,12 +42,14 @@ TEST(RecentGraphs, OfTwoInOnePlaceTheLastIsFound)
     RecentGraphs graphs;
     std::vector<engine::GraphTemplate> stored(1000);
     for (std::size_t bytes = 0; bytes < stored.size(); ++bytes) {
-        graphs.remember({.collective = Collective::bcast, .bytes = bytes}, &stored[bytes]);
-        EXPECT_EQ(graphs.find({.collective = Collective::bcast, .bytes = bytes}), &stored[bytes]);
+        graphs.remember({.collective = Collective::bcast, .bytes = bytes}, {&stored[bytes]});
+        EXPECT_EQ(graphs.find({.collective = Collective::bcast, .bytes = bytes}).stored,
+                  &stored[bytes]);
     }
     int found = 0;
     for (std::size_t bytes = 0; bytes < stored.size(); ++bytes) {
-        const auto* const graph = graphs.find({.collective = Collective::bcast, .bytes = bytes});
+        const auto* const graph =
+            graphs.find({.collective = Collective::bcast, .bytes = bytes}).stored;
         EXPECT_TRUE(graph == nullptr || graph == &stored[bytes]);
         found += graph != nullptr ? 1 : 0;
     }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace headway::engine {
+
+struct Meeting;
+
+/// Where members lay down what is longer, or for others than all: two halves, in turn.
+struct Board {
+    std::byte* bytes = nullptr;
+    std::uint64_t half_bytes = 0;
+};
+
+/// A member's own view of where it meets: the others may be a call ahead.
+struct Seat {
+    Meeting* meeting = nullptr;
+    Board board = {};
+    std::uint64_t wanted_bytes = 0;  ///< of half a board, as was asked for last
+};
+
+}  // namespace headway::engine
