@@ -89,8 +89,8 @@ struct Call {
 /// Formula: N R(N, ports) messages, no blocks.
 Graph barrier_dissemination(Place place, std::uint32_t ports);
 
-/// Everyone tells rank 0, which then tells everyone. For ranks that share cores; user-level ones
-/// may meet instead, without messages.
+/// Everyone tells rank 0, which then tells everyone. For ranks that share cores, which may meet
+/// instead, without messages.
 /// Formula: 2 (N - 1) messages, no blocks.
 Graph barrier_linear(Place place);
 
@@ -147,8 +147,7 @@ Graph reduce_two_level(const Call& call);
 Graph allreduce_recursive_doubling(Place place);
 
 /// Everyone sends to rank 0, which combines in rank order and sends the result to everyone. Keeps
-/// rank order. For ranks that share cores; user-level ones may meet instead for short
-/// vectors, without messages.
+/// rank order. For ranks that share cores, which may meet instead, without messages.
 /// Formula: 2 (N - 1) messages, as many blocks.
 Graph allreduce_linear(Place place);
 
