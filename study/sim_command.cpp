@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "study/machine_file.hpp"
 #include "study/option_words.hpp"
 #include "study/simulator.hpp"
 #include "study/traffic.hpp"
@@ -35,6 +36,20 @@ int complain(const std::string& sentence)
 {
     std::fprintf(stderr, "headway: sim: %s\n", sentence.c_str());
     return 2;
+}
+
+std::optional<std::string> take_machine(OptionWords& words, Task& task)
+{
+    const auto name = words.take("--machine");
+    if (!name) {
+        return std::nullopt;
+    }
+    const auto machine = read_machine(std::string(*name));
+    if (!machine) {
+        return "--machine: " + machine.sentence();
+    }
+    task.machine = machine.value();
+    return std::nullopt;
 }
 
 /// Takes all "--set KEY=VALUE"; a sentence about the first that is wrong.
@@ -88,6 +103,9 @@ std::optional<std::string> read_task(OptionWords& words, Task& task)
     task.root = static_cast<std::uint32_t>(words.take_number("--root", 0, 0, ranks - 1));
     task.algorithm = words.take("--algorithm").value_or("");
     if (auto fault = take_bytes(words, task)) {
+        return fault;
+    }
+    if (auto fault = take_machine(words, task)) {
         return fault;
     }
     if (auto fault = take_settings(words, task)) {

@@ -34,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", help="of collectives that have one (default 0)")
     parser.add_argument("--limit", help="leave algorithms out that send more messages "
                                         "(default 10000000)")
+    parser.add_argument("--machine", metavar="FILE",
+                        help="of headway tune --machine, in the place of a typical machine")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="change the machine or tune algorithms; a wrong key lists all")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the times, too")
@@ -47,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
         return 2
     arguments = ["sim", options.collective, "--nodes", options.nodes, "--ppn", options.ppn,
                  "--bytes", ",".join(map(str, sizes))]
-    for name in ("algorithm", "root", "limit"):
+    for name in ("algorithm", "root", "limit", "machine"):
         value = getattr(options, name)
         if value is not None:
             arguments += [f"--{name}", value]

@@ -29,8 +29,12 @@ constexpr Picoseconds gap = 40;
 constexpr std::uint64_t bytes = 64;
 constexpr Picoseconds wire = 3 * 64;
 constexpr Picoseconds memory = 5 * 64;
+constexpr Picoseconds long_memory = 13 * 64;
 constexpr Picoseconds reduction = 11 * 64;
 constexpr Picoseconds copying = 2 * 64;
+constexpr Picoseconds answer = 1900;
+constexpr Picoseconds switching = 2300;
+constexpr Picoseconds node_hop = o + memory + node_latency + memory + o;
 constexpr Picoseconds hop = o + latency + wire + o;
 
 Machine test_machine()
@@ -39,6 +43,7 @@ Machine test_machine()
     machine.overhead = o;
     machine.between_nodes = {latency, 3.0};
     machine.in_node = {node_latency, 5.0};
+    machine.long_per_byte = 13.0;
     machine.message_gap = gap;
     machine.reduce_per_byte = 11.0;
     machine.copy_per_byte = 2.0;
@@ -130,14 +135,58 @@ TEST(Simulator, ALongMessageIsOfferedFirst)
     Machine machine = test_machine();
     machine.eager_bytes = bytes - 1;
     EXPECT_EQ(time_of("bcast_binomial", nodes_of(2, 1), machine), hop + 2 * latency);
+    machine.offer = answer;
     EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine),
-              o + node_latency + memory + node_latency + o);
+              o + node_latency + answer + long_memory + node_latency + o);
 }
 
 TEST(Simulator, MessagesInANodeTakeTheOtherWay)
 {
-    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2)), o + node_latency + memory + o);
-    EXPECT_EQ(time_of("bcast_two_level", nodes_of(2, 2)), hop + o + node_latency + memory + o);
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2)), node_hop);
+    EXPECT_EQ(time_of("bcast_two_level", nodes_of(2, 2)), hop + node_hop);
+}
+
+// What one puts down the other takes up; what both move at once occupies them both. Who waits
+// copies its own block meanwhile.
+TEST(Simulator, BytesInANodeTakeTheCpusOfBothEnds)
+{
+    EXPECT_EQ(time_of("alltoall_pairwise", nodes_of(1, 2)), node_hop);
+    Machine machine = test_machine();
+    machine.eager_bytes = bytes - 1;
+    EXPECT_EQ(time_of("alltoall_pairwise", nodes_of(1, 2), machine),
+              o + node_latency + 2 * long_memory + node_latency + o);
+}
+
+TEST(Simulator, ASharedCoreGoesFromRankToRank)
+{
+    Machine machine = test_machine();
+    machine.cores = 1;
+    machine.switch_time = switching;
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine), node_hop + switching);
+    machine.eager_bytes = bytes - 1;
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine),
+              o + node_latency + switching + 2 * long_memory + node_latency + o);
+}
+
+TEST(Simulator, RanksQueueForCoresOnlyWhereTheyAreMore)
+{
+    const coll::Topology topology = nodes_of(1, 4);
+    const auto copy = [](std::uint32_t) {
+        Graph graph;
+        graph.copy({.space = Space::send}, {.space = Space::receive});
+        return graph;
+    };
+    const Simulation simulation{
+        .build = copy, .topology = &topology, .bytes = bytes, .report_progress = {}};
+    Machine machine = test_machine();
+    machine.switch_time = switching;
+    EXPECT_EQ(simulate(simulation, machine).value().time, copying);
+    machine.cores = 4;
+    EXPECT_EQ(simulate(simulation, machine).value().time, copying);
+    machine.cores = 2;
+    EXPECT_EQ(simulate(simulation, machine).value().time, 2 * copying + switching);
+    machine.cores = 1;
+    EXPECT_EQ(simulate(simulation, machine).value().time, 4 * copying + 3 * switching);
 }
 
 // Two ranks of a node send to two of another one.
@@ -248,6 +297,19 @@ TEST(Machine, TakesItsKeysAndRefusesOthers)
     EXPECT_TRUE(set_machine(machine, "latency_us=fast"));
     EXPECT_TRUE(set_machine(machine, "luck=1"));
     EXPECT_TRUE(set_machine(machine, "latency_us"));
+    EXPECT_FALSE(set_machine(machine, "cores=2"));
+    EXPECT_EQ(machine.cores, 2u);
+    EXPECT_TRUE(set_machine(machine, "cores=2.5"));
+    EXPECT_TRUE(set_machine(machine, "cores=-1"));
+}
+
+TEST(Machine, EachKeyGivesWhatWasSet)
+{
+    for (const MachineKey& key : machine_keys()) {
+        Machine machine;
+        key.set(machine, 4.0);
+        EXPECT_DOUBLE_EQ(key.get(machine), 4.0) << key.name;
+    }
 }
 
 }  // namespace
