@@ -9,8 +9,8 @@
 //   answer comes back before the bytes leave; its sender goes on when they have left.
 //   In a node CPUs move the bytes: up to eager_bytes the sender puts them down, then the receiver
 //   takes them up, each at the rate of the way. What is longer is offered; `offer` after both are
-//   there, both move it at once, at the rate of `long_per_byte`, so that it takes either CPU for
-//   the bytes' time.
+//   there, both move it at once, at the rate of `long_per_byte`, and it takes either CPU for the
+//   bytes' time.
 //   Ranks of a node that are more than its `cores` share them. A core does one thing after another
 //   and takes `switch_time` to go from one rank to another; whoever is ready first comes first.
 //   What both ends would have done at once, the receiver's core then does alone, in twice the time.

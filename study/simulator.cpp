@@ -170,7 +170,7 @@ class Engine {
                topology_.ranks_of(topology_.node_of(rank)).size() > machine_.cores;
     }
     Picoseconds take_core(std::uint32_t rank, Picoseconds ready, Picoseconds time);
-    Picoseconds take_both_cpus(const Message& message);
+    Picoseconds move_in_node(const Message& message);
     bool share_node(std::uint32_t one, std::uint32_t other) const
     {
         return topology_.node_of(one) == topology_.node_of(other);
@@ -451,17 +451,15 @@ Picoseconds Engine::take_core(std::uint32_t rank, Picoseconds ready, Picoseconds
     return core->free;
 }
 
-/// Returns when the bytes of a message in a node have moved.
-Picoseconds Engine::take_both_cpus(const Message& message)
+/// Returns when the bytes of a long message in a node have moved.
+Picoseconds Engine::move_in_node(const Message& message)
 {
-    RankState& from = ranks_[message.from];
-    RankState& to = ranks_[message.to];
     const Picoseconds duration = Machine::time_of(machine_.long_per_byte, message.bytes);
     if (shares_cores(message.to)) {
         return take_cpu(message.to, 2 * duration);
     }
-    from.cpu_free = to.cpu_free = std::max({from.cpu_free, to.cpu_free, now_}) + duration;
-    return to.cpu_free;
+    // Neither waits for the other: what one has moved lies there until the other comes to it.
+    return std::max(take_cpu(message.from, duration), take_cpu(message.to, duration));
 }
 
 void Engine::leave(std::uint32_t number)
@@ -473,7 +471,7 @@ void Engine::leave(std::uint32_t number)
     Picoseconds left = now_;
     if (message.is_in_node) {
         if (message.is_offered) {
-            left = take_both_cpus(message);
+            left = move_in_node(message);
         }
         push(left + machine_.in_node.latency, Kind::arrive, number);
     } else {
