@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "protocol/coll/table.hpp"
 #include "study/event_queue.hpp"
+#include "study/other_graphs.hpp"
 #include "study/traffic.hpp"
 
 namespace headway::study {
@@ -222,6 +224,31 @@ TEST(Simulator, ATwoLevelBarrierIsToldAndLetGo)
 {
     EXPECT_EQ(time_of("barrier_two_level", nodes_of(4, 2)),
               2 * (2 * o + node_latency) + 2 * (2 * o + latency));
+}
+
+// As many messages as the formulas say, of groups and grids of several shapes.
+TEST(Simulator, GraphsThatStandInNoTableComeToTheirEnd)
+{
+    for (const std::uint32_t size : {2u, 6u, 12u}) {
+        const coll::Topology topology = nodes_of(size / 2, 2);
+        std::istringstream names(other_names());
+        std::string name;
+        while (std::getline(names >> std::ws, name, ',')) {
+            SCOPED_TRACE(name);
+            for (const std::uint32_t root : {0u, size - 1}) {
+                const auto graphs = other_graphs(name, {.size = size, .root = root});
+                ASSERT_TRUE(graphs.has_value()) << graphs.sentence();
+                const auto found = simulate({.build = graphs.value().build,
+                                             .topology = &topology,
+                                             .bytes = bytes,
+                                             .report_progress = {}},
+                                            test_machine());
+                ASSERT_TRUE(found.has_value()) << found.sentence();
+                EXPECT_EQ(found.value().messages, graphs.value().messages);
+                EXPECT_GT(found.value().time, 0);
+            }
+        }
+    }
 }
 
 TEST(Simulator, SaysWhenGraphsComeToAStandstill)
