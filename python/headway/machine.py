@@ -115,6 +115,8 @@ def file_text(fitted: Fitted, heading: Sequence[str]) -> str:
     """What `headway sim --machine` reads. Numbers that are not known stand there all the same: of
     two that look alike, only the sum may be known."""
     lines = [f"# {line}" for line in heading]
+    if "switch_us" not in fitted.numbers:
+        lines.append("# Measured with a core for each rank; what shared cores cost is not known.")
     lines += [f"{key} = {value}" for key, value in fitted.fixed.items()]
     for key, number in fitted.numbers.items():
         text = f"{key} = {number.value:.4g}"

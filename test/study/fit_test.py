@@ -78,7 +78,7 @@ class Fit(unittest.TestCase):
         fitted = machine.fit([one], {"cores": "2"})
         self.assertFalse(fitted.numbers["reduce_gigabytes"].is_known)
         text = machine.file_text(fitted, ["who"])
-        self.assertRegex(text, r"# who\ncores = 2\noverhead_us = ")
+        self.assertRegex(text, r"# who\n# Measured with a core for each rank; .*\ncores = 2\noverh")
         self.assertRegex(text, r"reduce_gigabytes = 15 +# [^;]+; a guess")
 
     def test_cases_want_a_size_and_an_algorithm(self) -> None:
