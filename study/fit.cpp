@@ -116,7 +116,7 @@ Search::Search(std::vector<Measurement> measured, const Machine& machine)
 }
 
 /// Huber's: so that one disturbed time does not outweigh many good ones.
-double damped(double miss)
+double limited(double miss)
 {
     const double size = std::abs(miss);
     return size <= usual ? miss : std::copysign(std::sqrt(usual * (2.0 * size - usual)), miss);
@@ -141,7 +141,7 @@ base::Result<Misses> Search::misses_at(const Row& logarithms) const
             return base::Failure{us.sentence()};
         }
         // Whole picoseconds: a machine without any costs takes none.
-        misses.each.push_back(damped(std::log(std::max(us.value(), 1e-6) / each.us)));
+        misses.each.push_back(limited(std::log(std::max(us.value(), 1e-6) / each.us)));
     }
     for (std::size_t key = 0; key < keys_.size(); ++key) {
         misses.each.push_back(pull_ * (logarithms[key] - guess_[key]));
