@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/coll/choices.hpp"
 #include "protocol/coll/topology.hpp"
 #include "study/graph_order.hpp"
 #include "study/option_words.hpp"
+#include "study/other_graphs.hpp"
 #include "study/tuning_words.hpp"
 #include "study/verifier.hpp"
 
@@ -32,7 +35,8 @@ int complain(const std::string& sentence)
 }
 
 struct Task {
-    const coll::Row* row = nullptr;
+    const coll::Row* row = nullptr;    ///< or
+    std::optional<OtherGraphs> other;  ///< of a collective that stands in no table
     coll::Call call;
     std::uint32_t size = 1;
     std::uint32_t ranks_a_node = 1;
@@ -57,6 +61,44 @@ const coll::Row* choose_row(std::string_view collective, std::string_view algori
     return nullptr;
 }
 
+/// Takes a collective that stands in no table.
+std::optional<std::string> take_other(std::string_view collective, const OtherCall& call,
+                                      Task& task)
+{
+    auto graphs = other_graphs(collective, call);
+    if (!graphs) {
+        return graphs.sentence();
+    }
+    task.other = std::move(graphs.value());
+    return std::nullopt;
+}
+
+/// Finds the algorithm and tunes it.
+std::optional<std::string> take_row(std::string_view collective, std::string_view algorithm,
+                                    std::uint64_t bytes, std::span<const std::string_view> tuned,
+                                    Task& task)
+{
+    task.row = choose_row(collective, algorithm, {.size = task.size, .bytes = bytes});
+    if (task.row == nullptr) {
+        return "there is no algorithm" +
+               (algorithm.empty() ? "" : " '" + std::string(algorithm) + "'") + " of '" +
+               std::string(collective) + "'; there are " + known_names(collective) + ", " +
+               other_names();
+    }
+    task.call.tuning = task.row->tuning;
+    for (const std::string_view assignment : tuned) {
+        tune(task.call.tuning, *task.row, assignment);
+    }
+    if (!coll::fits(*task.row, task.size, task.call.tuning)) {
+        return std::string(task.row->name) + " wants " +
+               (task.row->sizes == coll::Sizes::even
+                    ? std::string("an even number of ranks")
+                    : "a power of " + std::to_string(task.call.tuning.ports + 1) + " ranks") +
+               ", not " + std::to_string(task.size) + "; change --ranks";
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> read_task(OptionWords& words, Task& task)
 {
     task.size = static_cast<std::uint32_t>(words.take_number("--ranks", 8, 1, most_ranks));
@@ -65,6 +107,11 @@ std::optional<std::string> read_task(OptionWords& words, Task& task)
     const std::uint64_t bytes = words.take_number("--bytes", 8, 0, std::uint64_t{1} << 40);
     const std::string_view algorithm = words.take("--algorithm").value_or("");
     task.in_place = words.take_flag("--in-place");
+    const OtherCall other{
+        .size = task.size,
+        .root = task.call.root,
+        .first_size = static_cast<std::uint32_t>(words.take_number("--first", 0, 1, most_ranks)),
+        .width = static_cast<std::uint32_t>(words.take_number("--width", 0, 1, most_ranks))};
     std::vector<std::string_view> tuned;
     while (const auto assignment = words.take("--set")) {
         if (!is_of_tuning(*assignment)) {
@@ -85,24 +132,13 @@ std::optional<std::string> read_task(OptionWords& words, Task& task)
                                           "' is no option; one collective is drawn at a time";
     }
     const std::string_view collective = words.rest().front();
-    task.row = choose_row(collective, algorithm, {.size = task.size, .bytes = bytes});
-    if (task.row == nullptr) {
-        return "there is no algorithm" +
-               (algorithm.empty() ? "" : " '" + std::string(algorithm) + "'") + " of '" +
-               std::string(collective) + "'; there are " + known_names(collective);
+    if (is_other(collective) && (algorithm.empty() || algorithm == collective)) {
+        return take_other(collective, other, task);
     }
-    task.call.tuning = task.row->tuning;
-    for (const std::string_view assignment : tuned) {
-        tune(task.call.tuning, *task.row, assignment);
+    if (other.first_size != 0 || other.width != 0) {
+        return "--first and --width are for collectives of another kind: " + other_names();
     }
-    if (!coll::fits(*task.row, task.size, task.call.tuning)) {
-        return std::string(task.row->name) + " wants " +
-               (task.row->sizes == coll::Sizes::even
-                    ? std::string("an even number of ranks")
-                    : "a power of " + std::to_string(task.call.tuning.ports + 1) + " ranks") +
-               ", not " + std::to_string(task.size) + "; change --ranks";
-    }
-    return std::nullopt;
+    return take_row(collective, algorithm, bytes, tuned, task);
 }
 
 const char* name_of(NodeKind kind)
@@ -188,15 +224,21 @@ int run_graph(std::span<const std::string_view> arguments)
     }
     const coll::Topology topology(node_of_rank);
     task.call.topology = &topology;
-    std::printf("{\"algorithm\": \"%s\", \"collective\": \"%s\", \"ranks\": [",
-                task.row->name.data(), coll::name_of(task.row->collective).data());
+    const std::string_view name = task.other ? task.other->name : task.row->name;
+    const std::string_view collective = task.other ? name : coll::name_of(task.row->collective);
+    std::printf("{\"algorithm\": \"%s\", \"collective\": \"%s\", \"ranks\": [", name.data(),
+                collective.data());
     for (std::uint32_t rank = 0; rank < task.size; ++rank) {
+        std::printf("%s\n", rank == 0 ? "" : ",");
+        if (task.other) {
+            print_graph(task.other->build(rank), 0);
+            continue;
+        }
         const bool in_place =
             task.in_place &&
             (task.row->in_place == coll::InPlace::everyone ||
              (task.row->in_place == coll::InPlace::root && rank == task.call.root));
         task.call.place = {rank, task.size, in_place};
-        std::printf("%s\n", rank == 0 ? "" : ",");
         print_graph(task.row->build(task.call),
                     task.row->reads.topology ? topology.node_of(rank) : 0);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "study/choices_command.hpp"
+#include "study/fit_command.hpp"
 #include "study/graph_command.hpp"
 #include "study/sim_command.hpp"
 #include "study/verify_command.hpp"
@@ -22,6 +23,9 @@ int main(int argc, char** argv)
     if (!words.empty() && words.front() == "graph") {
         return headway::study::run_graph(rest);
     }
+    if (!words.empty() && words.front() == "fit") {
+        return headway::study::run_fit(rest);
+    }
     if (!words.empty() && words.front() == "choices") {
         return headway::study::run_choices(rest);
     }
@@ -29,6 +33,7 @@ int main(int argc, char** argv)
                  "headway: usage: headway-study choices [--algorithms]\n"
                  "                headway-study verify [--through P] [NAME ...]\n"
                  "                headway-study sim COLLECTIVE [--nodes N] [--ppn P] ...\n"
+                 "                headway-study fit FILE [--set KEY=VALUE ...]\n"
                  "                headway-study graph COLLECTIVE [--ranks P] ...\n");
     return 2;
 }

@@ -7,9 +7,10 @@
 namespace headway::study {
 
 /// `headway-study sim COLLECTIVE --nodes N --ppn P --bytes B,B... [--algorithm NAME] [--root R]
-/// [--limit MESSAGES] [--set KEY=VALUE ...]`: simulates every algorithm of a collective. Prints a
-/// line of JSON for each algorithm and size: {"algorithm", "bytes", "us", "messages"} or
-/// {"algorithm", "bytes", "skipped"}. Returns the exit code.
+/// [--first RANKS] [--width RANKS] [--limit MESSAGES] [--machine FILE] [--set KEY=VALUE ...]`:
+/// simulates every algorithm of a collective. Prints a line of JSON for each algorithm and size:
+/// {"algorithm", "bytes", "us", "messages"} or {"algorithm", "bytes", "skipped"}. Returns the exit
+/// code.
 int run_sim(std::span<const std::string_view> arguments);
 
 }  // namespace headway::study

@@ -111,6 +111,8 @@ std::uint32_t LiveRank::match(std::uint32_t peer, std::uint16_t slot)
     return count();
 }
 
+constexpr std::uint32_t nobody = UINT32_MAX;
+
 class Engine {
   public:
     Engine(const Simulation& simulation, const Machine& machine);
@@ -144,7 +146,11 @@ class Engine {
     struct RankState {
         std::unique_ptr<LiveRank> live;
         Picoseconds cpu_free = 0;
-        Picoseconds memory_free = 0;
+    };
+    /// Of a node whose ranks share its cores.
+    struct Core {
+        Picoseconds free = 0;
+        std::uint32_t last = nobody;  ///< rank
     };
 
     void push(Picoseconds time, Kind kind, std::uint32_t rank, std::uint32_t node = 0)
@@ -154,19 +160,42 @@ class Engine {
     Picoseconds take_cpu(std::uint32_t rank, Picoseconds time)
     {
         RankState& state = ranks_[rank];
-        state.cpu_free = std::max(state.cpu_free, now_) + time;
+        const Picoseconds ready = std::max(state.cpu_free, now_);
+        state.cpu_free = shares_cores(rank) ? take_core(rank, ready, time) : ready + time;
         return state.cpu_free;
     }
-    const Way& way_of(const Message& message) const
+    bool shares_cores(std::uint32_t rank) const
     {
-        return message.is_in_node ? machine_.in_node : machine_.between_nodes;
+        return machine_.cores != 0 &&
+               topology_.ranks_of(topology_.node_of(rank)).size() > machine_.cores;
     }
-    Picoseconds bytes_time(const Message& message) const
+    Picoseconds take_core(std::uint32_t rank, Picoseconds ready, Picoseconds time);
+    Picoseconds move_in_node(const Message& message);
+    bool share_node(std::uint32_t one, std::uint32_t other) const
     {
-        return Machine::time_of(way_of(message).per_byte, message.bytes);
+        return topology_.node_of(one) == topology_.node_of(other);
     }
-    Picoseconds take_nic(std::vector<Picoseconds>& free, std::uint32_t rank,
-                         Picoseconds bytes_time);
+    /// What an end of a message takes of its CPU, but for bytes that both move at once.
+    Picoseconds cost_of_end(std::uint32_t rank, const LiveRank::Node& step) const
+    {
+        const bool moves = step.bytes <= machine_.eager_bytes && share_node(rank, step.peer);
+        return machine_.overhead +
+               (moves ? Machine::time_of(machine_.in_node.per_byte, step.bytes) : 0);
+    }
+    /// From where a long message's offer and its receive are there until its bytes move.
+    Picoseconds answer_time(const Message& message) const
+    {
+        return message.is_in_node ? machine_.offer : machine_.between_nodes.latency;
+    }
+    Picoseconds latency_of(const Message& message) const
+    {
+        return (message.is_in_node ? machine_.in_node : machine_.between_nodes).latency;
+    }
+    Picoseconds wire_time(const Message& message) const
+    {
+        return Machine::time_of(machine_.between_nodes.per_byte, message.bytes);
+    }
+    Picoseconds take_nic(std::vector<Picoseconds>& free, std::uint32_t rank, Picoseconds wire_time);
 
     void handle(const Event& event);
     void begin(std::uint32_t rank);
@@ -186,6 +215,7 @@ class Engine {
     std::vector<RankState> ranks_;
     std::vector<Picoseconds> out_free_;  ///< by node and NIC
     std::vector<Picoseconds> in_free_;
+    std::vector<Core> cores_;  ///< by node, where they are shared
     EventQueue<Event> events_;
     std::vector<Message> messages_;
     std::vector<std::uint32_t> free_messages_;
@@ -204,6 +234,7 @@ Engine::Engine(const Simulation& simulation, const Machine& machine)
       ranks_(topology_.by_position().size()),
       out_free_(std::size_t{topology_.node_count()} * machine.nics),
       in_free_(out_free_.size()),
+      cores_(std::size_t{topology_.node_count()} * machine.cores),
       offers_(ranks_.size()),
       remaining_(static_cast<std::uint32_t>(ranks_.size()))
 {
@@ -328,10 +359,10 @@ void Engine::start_send(std::uint32_t rank, std::uint32_t node)
                .bytes = step.bytes,
                .slot = step.slot,
                .is_offered = step.bytes > machine_.eager_bytes,
-               .is_in_node = topology_.node_of(rank) == topology_.node_of(step.peer)};
-    const Picoseconds posted = take_cpu(rank, machine_.overhead);
+               .is_in_node = share_node(rank, step.peer)};
+    const Picoseconds posted = take_cpu(rank, cost_of_end(rank, step));
     if (message.is_offered) {
-        push(posted + way_of(message).latency, Kind::offer, number);
+        push(posted + latency_of(message), Kind::offer, number);
         return;
     }
     push(posted, Kind::complete, rank, node);
@@ -349,11 +380,10 @@ void Engine::start_receive(std::uint32_t rank, std::uint32_t node)
     const auto offered = std::ranges::find_if(
         offers, [&](std::uint32_t number) { return messages_[number].receiver == node; });
     if (offered == offers.end()) {
-        push(take_cpu(rank, machine_.overhead), Kind::complete, rank, node);
+        push(take_cpu(rank, cost_of_end(rank, step)), Kind::complete, rank, node);
         return;
     }
-    const Message& message = messages_[*offered];
-    push(now_ + (message.is_in_node ? 0 : way_of(message).latency), Kind::leave, *offered);
+    push(now_ + answer_time(messages_[*offered]), Kind::leave, *offered);
     offers.erase(offered);
 }
 
@@ -389,7 +419,7 @@ void Engine::accept_offer(std::uint32_t number)
     }
     LiveRank::Node& receiver = ranks_[message.to].live->node(message.receiver);
     if (receiver.is_posted) {
-        push(now_ + (message.is_in_node ? 0 : way_of(message).latency), Kind::leave, number);
+        push(now_ + answer_time(message), Kind::leave, number);
         return;
     }
     receiver.is_here = true;
@@ -398,13 +428,38 @@ void Engine::accept_offer(std::uint32_t number)
 
 /// The NIC of the rank's node that is free first. Returns when the message has it.
 Picoseconds Engine::take_nic(std::vector<Picoseconds>& free, std::uint32_t rank,
-                             Picoseconds bytes_time)
+                             Picoseconds wire_time)
 {
     const auto first = free.begin() + std::ptrdiff_t{topology_.node_of(rank)} * machine_.nics;
     const auto nic = std::min_element(first, first + machine_.nics);
     const Picoseconds begin = std::max(*nic, now_);
-    *nic = begin + std::max(machine_.message_gap, bytes_time);
+    *nic = begin + std::max(machine_.message_gap, wire_time);
     return begin;
+}
+
+/// Returns when the core is done on which the rank can begin first.
+Picoseconds Engine::take_core(std::uint32_t rank, Picoseconds ready, Picoseconds time)
+{
+    const auto begin_on = [&](const Core& core) {
+        const bool is_switched = core.last != rank && core.last != nobody;
+        return std::max(core.free, ready) + (is_switched ? machine_.switch_time : 0);
+    };
+    const auto first = cores_.begin() + std::ptrdiff_t{topology_.node_of(rank)} * machine_.cores;
+    const auto core =
+        std::ranges::min_element(first, first + machine_.cores, std::less{}, begin_on);
+    *core = {begin_on(*core) + time, rank};
+    return core->free;
+}
+
+/// Returns when the bytes of a long message in a node have moved.
+Picoseconds Engine::move_in_node(const Message& message)
+{
+    const Picoseconds duration = Machine::time_of(machine_.long_per_byte, message.bytes);
+    if (shares_cores(message.to)) {
+        return take_cpu(message.to, 2 * duration);
+    }
+    // Neither waits for the other: what one has moved lies there until the other comes to it.
+    return std::max(take_cpu(message.from, duration), take_cpu(message.to, duration));
 }
 
 void Engine::leave(std::uint32_t number)
@@ -413,26 +468,27 @@ void Engine::leave(std::uint32_t number)
     if (!message.is_offered && !find_receiver(message)) {
         return;
     }
-    const Picoseconds duration = bytes_time(message);
-    Picoseconds begin = 0;
+    Picoseconds left = now_;
     if (message.is_in_node) {
-        RankState& receiver = ranks_[message.to];
-        begin = std::max(receiver.memory_free, now_);
-        receiver.memory_free = begin + duration;
-        push(begin + duration + way_of(message).latency, Kind::arrive, number);
+        if (message.is_offered) {
+            left = move_in_node(message);
+        }
+        push(left + machine_.in_node.latency, Kind::arrive, number);
     } else {
-        begin = take_nic(out_free_, message.from, duration);
-        push(begin + way_of(message).latency, Kind::enter, number);
+        const Picoseconds duration = wire_time(message);
+        const Picoseconds begin = take_nic(out_free_, message.from, duration);
+        left = begin + duration;
+        push(begin + machine_.between_nodes.latency, Kind::enter, number);
     }
     if (message.is_offered) {
-        push(begin + duration, Kind::complete, message.from, message.sender);
+        push(left, Kind::complete, message.from, message.sender);
     }
 }
 
 void Engine::enter(std::uint32_t number)
 {
     const Message& message = messages_[number];
-    const Picoseconds duration = bytes_time(message);
+    const Picoseconds duration = wire_time(message);
     push(take_nic(in_free_, message.to, duration) + duration, Kind::arrive, number);
 }
 
@@ -443,7 +499,8 @@ void Engine::arrive(std::uint32_t number)
     free_messages_.push_back(number);
     LiveRank::Node& receiver = ranks_[message.to].live->node(message.receiver);
     if (receiver.is_posted) {
-        push(take_cpu(message.to, machine_.overhead), Kind::complete, message.to, message.receiver);
+        push(take_cpu(message.to, cost_of_end(message.to, receiver)), Kind::complete, message.to,
+             message.receiver);
         return;
     }
     receiver.is_here = true;

@@ -247,18 +247,15 @@ Posed pose_between_groups(Algorithm algorithm, std::uint32_t size, std::uint32_t
                           std::uint32_t root)
 {
     const coll::Collective collective = collective_of(algorithm);
-    const bool is_root_first = root < first_size;
     Posed posed;
     for (std::uint32_t rank = 0; rank < size; ++rank) {
-        const bool shares_group = (rank < first_size) == is_root_first;
-        const std::uint32_t named = rank != root && shares_group ? coll::no_root : root;
-        posed.graphs.push_back(
-            coll::build_between_groups(algorithm, {rank, size, first_size}, named));
+        posed.graphs.push_back(coll::build_between_groups(algorithm, {rank, size, first_size},
+                                                          root_named_to(rank, root, first_size)));
         posed.scratch_blocks_max.push_back(scratch_blocks_between_groups(
             algorithm, rank < first_size ? first_size : size - first_size));
     }
     posed.contract = contract_between_groups(collective, size, first_size, root);
-    const std::uint32_t with_root = is_root_first ? first_size : size - first_size;
+    const std::uint32_t with_root = root < first_size ? first_size : size - first_size;
     posed.traffic = traffic_between_groups(algorithm, with_root, size - with_root);
     return posed;
 }
@@ -311,20 +308,6 @@ Posed pose_neighbors(const Neighborhoods& all, bool has_one_block)
 }
 
 namespace {
-
-/// A grid of two dimensions, the first periodic: width * height ranks, -1 beyond the border.
-Neighborhoods grid(int width, int height)
-{
-    Neighborhoods all{.are_opposite = true};
-    for (int rank = 0; rank < width * height; ++rank) {
-        const int x = rank % width;
-        const int y = rank / width;
-        all.sources.push_back({y * width + (x + width - 1) % width, y * width + (x + 1) % width,
-                               y > 0 ? rank - width : -1, y + 1 < height ? rank + width : -1});
-    }
-    all.destinations = all.sources;
-    return all;
-}
 
 Neighborhoods drawn_by(std::uint32_t seed, std::uint32_t size)
 {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "protocol/coll/topology.hpp"
+#include "study/other_graphs.hpp"
 #include "study/verifier.hpp"
 
 namespace headway::study {
@@ -38,12 +39,6 @@ Posed pose(const Case& one);
 Posed pose_between_groups(coll::Algorithm algorithm, std::uint32_t size, std::uint32_t first_size,
                           std::uint32_t root);
 
-/// Who sends to whom, by rank, in the order of blocks; -1: nobody.
-struct Neighborhoods {
-    std::vector<std::vector<int>> sources{};
-    std::vector<std::vector<int>> destinations{};
-    bool are_opposite = false;  ///< blocks 2d and 2d + 1 are the two directions of a dimension
-};
 Posed pose_neighbors(const Neighborhoods& all, bool has_one_block);
 
 /// Why the graphs of a call do not do what they must; also where messages, blocks or bytes are not

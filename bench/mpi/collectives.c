@@ -221,8 +221,9 @@ static void measure(const Collective* collective, const Operands* operands)
 
 int main(int argc, char** argv)
 {
-    // 8 B, 256 B, 1 KiB, and by fours to 1 MiB
-    static const int counts[] = {1, 32, 128, 512, 2048, 8192, 32768, 131072};
+    // 8 to 64 B, 256 B, and by twos from 1 KiB to 1 MiB
+    static const int counts[] = {1,    2,    8,    32,    128,   256,   512,   1024,
+                                 2048, 4096, 8192, 16384, 32768, 65536, 131072};
     enum { size_count = sizeof counts / sizeof counts[0] };
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))

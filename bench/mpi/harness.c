@@ -12,6 +12,10 @@
 // A sample lasts at least this long, so that the clock's own cost stays below a thousandth.
 static const double sample_least_s = 100e-6;
 enum { samples_least = 11, samples_of_slow = 3 };
+// How long before a common start the ranks are told of it; twice as long after one that came late.
+static const double margin_least_us = 20.0;
+static const double margin_most_us = 40e3;
+enum { together_warm = 4, together_tries = 4 };  // good starts before samples; tries for each
 // A library that is slow in a case may take this long there, so that a round ends.
 static const double slow_factor = 3.0;  // times the budget
 static const double slow_least_s = 0.3;
@@ -121,6 +125,8 @@ static bool read_options(int argc, char** argv, Harness* harness)
             harness->work = value;
         } else if (strcmp(name, "--threads") == 0 && strcmp(value, "multiple") == 0) {
             continue;  // read before MPI was initialised
+        } else if (strcmp(name, "--start") == 0 && strcmp(value, "together") == 0) {
+            harness->starts_together = true;
         } else if (strcmp(name, "--calibrate") == 0 && strcmp(value, "only") == 0) {
             harness->calibrates_only = true;
         } else if (strcmp(name, "--cores") == 0 && read_cores(value, harness->cores) > 0) {
@@ -130,7 +136,7 @@ static bool read_options(int argc, char** argv, Harness* harness)
                 fprintf(stderr,
                         "bench: '%s %s' is not understood; options are --budget-ms MILLISECONDS, "
                         "--cases 'A;B', --cores 0,1, --work 'A=N;B=N', --threads multiple, "
-                        "--calibrate only.\n",
+                        "--calibrate only, --start together.\n",
                         name, value);
             }
             return false;
@@ -257,6 +263,26 @@ static double timed(const Harness* harness, HarnessStep step, void* context, lon
     return sum_s / harness->ranks;
 }
 
+// The operation once, begun by all at one moment of the clock that they share. Microseconds from
+// there to the end of the last rank, the same on all; negative where a rank came too late to it.
+static double timed_together(const Harness* harness, HarnessStep step, void* context,
+                             double margin_us)
+{
+    double start_us = harness_now_us() + margin_us;
+    MPI_Bcast(&start_us, 1, MPI_DOUBLE, 0, harness->comm);
+    const double is_late = harness_now_us() > start_us;
+    // Who shares a core must not keep it from a rank that has yet to hear of the start.
+    while (harness_now_us() < start_us) {
+        if (harness->core_count == 0)
+            sched_yield();
+    }
+    step(context, 1);
+    const double mine[2] = {harness_now_us() - start_us, is_late};
+    double most[2] = {0.0, 0.0};
+    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, harness->comm);
+    return most[1] > 0.0 ? -1.0 : most[0];
+}
+
 // How many samples of `each_s` seconds are wanted.
 static int choose_count(const Harness* harness, double each_s)
 {
@@ -264,6 +290,29 @@ static int choose_count(const Harness* harness, double each_s)
     return wanted < samples_least         ? samples_least
            : wanted > harness_samples_max ? harness_samples_max
                                           : (int)wanted;
+}
+
+static int sample_together(const Harness* harness, HarnessStep step, void* context,
+                           double samples_us[harness_samples_max])
+{
+    double margin_us = margin_least_us;
+    double each_us = 0.0;
+    int in_time = 0;
+    for (int tried = 0; in_time < together_warm && tried < together_warm * 8; ++tried) {
+        const double begin_us = harness_now_us();
+        const bool is_late = timed_together(harness, step, context, margin_us) < 0.0;
+        each_us = harness_now_us() - begin_us;
+        in_time = is_late ? 0 : in_time + 1;
+        margin_us = is_late ? fmin(2.0 * margin_us, margin_most_us) : margin_us;
+    }
+    const int wanted = (int)agree(harness, choose_count(harness, each_us * 1e-6));
+    int taken = 0;
+    for (int tried = 0; taken < wanted && tried < together_tries * wanted; ++tried) {
+        const double took_us = timed_together(harness, step, context, margin_us);
+        if (took_us >= 0.0)
+            samples_us[taken++] = took_us;
+    }
+    return taken;
 }
 
 // Whether a library that began at `begin_s` has used up its time; the same on all ranks. Asked only
@@ -287,6 +336,8 @@ int harness_sample(const Harness* harness, HarnessStep step, void* context,
         if (!is_warm)
             repeats *= 2;
     }
+    if (harness->starts_together)
+        return sample_together(harness, step, context, samples_us);
     const double sample_s = fmax(sample_least_s, harness->budget_s / harness_samples_max);
     repeats = agree(harness, each_s < sample_s ? (long)(sample_s / each_s) + 1 : 1);
     const int count = (int)agree(harness, choose_count(harness, each_s * (double)repeats));

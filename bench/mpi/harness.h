@@ -26,15 +26,17 @@ typedef struct {
     int core_count;                // 0: nothing is checked
     bool calibrates_only;          // what the driver chooses the work from is wanted, no figures
     bool is_mean;                  // a sample is the mean over the ranks, else what rank 0 sees
+    bool starts_together;          // all begin at one moment; a sample lasts until the last ends
 } Harness;
 
 // One operation `repeats` times in a row; called by all ranks with the same number.
 typedef void (*HarnessStep)(void* context, long repeats);
 
 // Initialises MPI, with MPI_THREAD_MULTIPLE if the option --threads multiple asks for it, reads the
-// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N, --calibrate only; checks that
-// each rank is bound to one of these cores and no two to the same. Collective. False where nothing
-// may be measured; the program then goes straight to harness_end.
+// options --budget-ms N, --cases A;B, --cores 0,1, --work A=N;B=N, --calibrate only, --start
+// together (only on one node, whose ranks share a clock); checks that each rank is bound to one of
+// these cores and no two to the same. Collective. False where nothing may be measured; the program
+// then goes straight to harness_end.
 bool harness_begin(int* argc, char*** argv, Harness* harness);
 
 // Whether the driver asks for this case; the same on all ranks.
@@ -59,8 +61,8 @@ void harness_size_name(size_t size_bytes, char* name, size_t name_max);
 
 // Warms up, finds out how many operations fill a sample, takes samples for the budget: 11 at least,
 // or 3 where they would take several times the budget. Collective. Writes microseconds an
-// operation, as rank 0 sees them or the mean over all ranks, and returns how many samples there
-// are; on the other ranks the values are meaningless.
+// operation, as rank 0 sees them, the mean over all ranks, or from the common start to the last
+// end, and returns how many samples there are; on the other ranks the values are meaningless.
 int harness_sample(const Harness* harness, HarnessStep step, void* context,
                    double samples_us[harness_samples_max]);
 

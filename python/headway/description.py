@@ -46,6 +46,11 @@ wall     = true: the driver itself times the whole job and takes that, in the fi
 count    = true: instructions a repetition, counted by callgrind (callgrind.py; default false)
 collect  = names of the functions within which they are counted (default: sending and receiving)
 without  = { LIBRARY = "why it cannot run this job" } (default none)
+machine  = a name: the cases of all jobs of that name are predicted by the simulator's model of a
+           machine, which is fitted anew in each round to what these jobs measure beside them
+           (machine.py). Metrics are then time_us, the program's, predicted_us and error
+fit      = names of what the program measures beside for that; not shown. Algorithms are those that
+           the job's environment forces, cores those of the bench
 
 [[difference]]     a case that nobody runs, of two that are run, in every metric
 case     = its name; of, minus = the two cases: what one is more than the other, or
@@ -137,10 +142,13 @@ class Job:
     rate: str | None = None
     delay_to_us: float | None = None  # HEADWAY_DELAY_US is found for this time of communication
     launcher: tuple[str, ...] | None = None
+    machine: str | None = None
+    fit: tuple[str, ...] = ()
 
     def name_in_program(self, case: str) -> str:
-        """What the program calls one of the cases."""
-        return self.called[self.cases.index(case)] if self.called else case
+        """What the program calls one of the cases, or of what is measured beside them."""
+        is_called = self.called and case in self.cases
+        return self.called[self.cases.index(case)] if is_called else case
 
 
 @dataclass(frozen=True)
@@ -333,7 +341,7 @@ def restrict(description: Description, names: Sequence[str]) -> Description:
                                f"{', '.join(known)}{cells_too}.")
     jobs = [_restricted(job, names) for job in description.jobs]
     made = _grid_jobs(grid, new, description.cores) if grid is not None else ()
-    jobs_left = (*(job for job in jobs if job.cases), *made)
+    jobs_left = (*(job for job in jobs if job.cases or job.fit), *made)
     cases = [case for job in jobs_left for case in job.cases]
     everywhere = set(known)
     variants = tuple(
@@ -448,6 +456,8 @@ def _parse_job(entry: dict[str, Any]) -> Job:
         hosts=int(entry.get("hosts", 0)),
         rate=entry.get("rate"),
         launcher=tuple(entry["launcher"]) if "launcher" in entry else None,
+        machine=entry.get("machine"),
+        fit=tuple(entry.get("fit", ())),
     )
 
 
@@ -501,6 +511,8 @@ def _check_job(where: str, description: Description, job: Job) -> None:
         raise DescriptionError(
             f"{where}: a job with wall = true or count = true needs exactly one case."
         )
+    if job.fit and job.machine is None:
+        raise DescriptionError(f"{where}: a job with 'fit' needs 'machine', what it is fitted to.")
     if job.called and len(job.called) != len(job.cases):
         raise DescriptionError(f"{where}: 'called' needs as many names as 'cases'.")
 

@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", default="8", help="number of ranks (default 8)")
     parser.add_argument("--algorithm", help="its name in full; a wrong one lists all")
     parser.add_argument("--root", help="of collectives that have one (default 0)")
+    parser.add_argument("--first", metavar="RANKS",
+                        help="of the first group, between groups (inter_bcast; default half)")
+    parser.add_argument("--width", metavar="RANKS",
+                        help="of the grid, for neighbours (neighbor_alltoall; default like a "
+                             "square)")
     parser.add_argument("--ppn", help="ranks of a node, for two-level algorithms (default 4)")
     parser.add_argument("--bytes", help="that the library chooses an algorithm by (default 8)")
     parser.add_argument("--in-place", action="store_true", help="with MPI_IN_PLACE")
@@ -57,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     arguments = ["graph", options.collective, "--ranks", options.ranks]
-    for name in ("algorithm", "root", "ppn", "bytes"):
+    for name in ("algorithm", "root", "first", "width", "ppn", "bytes"):
         value = getattr(options, name)
         if value is not None:
             arguments += [f"--{name}", value]

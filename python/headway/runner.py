@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headway import calibration, callgrind, hosts, jobs, libraries, rivals, rounds
+from headway import calibration, callgrind, hosts, jobs, libraries, machine, rivals, rounds
 from headway import description as descriptions
 
 # A job that is timed as a whole is repeated within its time, but not more often than this.
@@ -36,7 +36,8 @@ class Measured:
 @dataclass
 class Runner:
     """Runs a library's jobs. work: the calibrated work of each case, if any. delays_us: of each
-    case whose job has the delay that makes its communication take a given time."""
+    case whose job has the delay that makes its communication take a given time. fitted_to: what
+    the last round measured for each machine."""
 
     description: descriptions.Description
     measured: Mapping[str, Measured]
@@ -44,6 +45,7 @@ class Runner:
     budget_ms: float
     work: dict[str, str] = field(default_factory=dict)
     delays_us: dict[str, int] = field(default_factory=dict)
+    fitted_to: dict[str, list[machine.Measurement]] = field(default_factory=dict)
 
     def calibrate(
         self, plan: rounds.Plan, times: int, tell: Callable[[str], None]
@@ -113,26 +115,63 @@ class Runner:
         needed = {case for each in differences for case in (each.of, each.base)}
         needed |= {case for each in medians for case in each.of}
         joined = jobs.JobResult()
+        self.fitted_to = {}
         for job in self.description.jobs:
             wanted = [case for case in job.cases if case in cases or case in needed]
-            if not wanted:
+            if not wanted and not self._fits(job, {*cases, *needed}):
                 continue
             why_not = self._why_not(job, label)
             if why_not is not None:
                 joined.skipped.update(dict.fromkeys(wanted, why_not))
                 continue
-            result = self._run_job(job, self.measured[label], wanted, more)
+            result = self._run_job(job, self.measured[label], [*wanted, *job.fit], more)
+            self._take_fitted(job, result)
             for name, by_case in result.samples.items():
                 joined.samples.setdefault(name, {}).update(by_case)
             joined.skipped.update(result.skipped)
             joined.times.update(result.times)
             joined.misplaced = joined.misplaced or result.misplaced
             joined.wall_s += result.wall_s
+        self._predict(joined, {*cases, *needed})
         for difference in differences:
             compare(joined, difference)
         for median in medians:
             add_median(joined, median)
         return joined
+
+    def _fits(self, job: descriptions.Job, cases: Set[str]) -> bool:
+        """Whether one of these cases is predicted by what this job measures; without any, it is
+        wanted for itself."""
+        return bool(job.fit) and (not cases or any(
+            other.machine == job.machine and not cases.isdisjoint(other.cases)
+            for other in self.description.jobs))
+
+    def _take_fitted(self, job: descriptions.Job, result: jobs.JobResult) -> None:
+        """Takes what a machine is fitted to out of a job's result."""
+        by_case = result.samples.get(machine.TIME, {})
+        for name in job.fit:
+            samples = by_case.pop(name, [])
+            if not samples:
+                raise jobs.JobError(f"nobody measured {name}, which {job.machine} is fitted to: "
+                                    f"{result.skipped.pop(name, 'no line')}")
+            found = machine.named(name, job.ranks, job.environment, statistics.median(samples))
+            self.fitted_to.setdefault(str(job.machine), []).append(found)
+
+    def _predict(self, joined: jobs.JobResult, cases: Set[str]) -> None:
+        """Adds to a round's result what fitted machines say of its cases."""
+        times = joined.samples.get(machine.TIME, {})
+        for name, measured in self.fitted_to.items():
+            asked = {case: machine.named(job.name_in_program(case), job.ranks, job.environment)
+                     for job in self.description.jobs if job.machine == name
+                     for case in job.cases if case in cases and times.get(case)}
+            if not asked:
+                continue
+            fixed = {"cores": str(len(self.cores))}
+            fitted = machine.fit([*asked.values(), *measured], fixed)
+            for case, predicted_us in zip(asked, fitted.predicted_us, strict=False):
+                error = abs(predicted_us / statistics.median(times[case]) - 1)
+                joined.samples.setdefault(machine.PREDICTED, {})[case] = [predicted_us]
+                joined.samples.setdefault(machine.ERROR, {})[case] = [error]
 
     @staticmethod
     def _why_not(job: descriptions.Job, label: str) -> str | None:

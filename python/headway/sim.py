@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates every algorithm of a collective in virtual time, on a model of a machine, and shows the
-times side by side. The graphs are those that the library runs."""
+times side by side, as a table and as a plot. The graphs are those that the library runs."""
 
 from __future__ import annotations
 
@@ -32,14 +32,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "each size four times the last (default 8..1M)")
     parser.add_argument("--algorithm", help="only this one")
     parser.add_argument("--root", help="of collectives that have one (default 0)")
+    parser.add_argument("--first", metavar="RANKS",
+                        help="of the first group, between groups (inter_bcast; default half)")
+    parser.add_argument("--width", metavar="RANKS",
+                        help="of the grid, for neighbours (neighbor_alltoall; default like a "
+                             "square)")
     parser.add_argument("--limit", help="leave algorithms out that send more messages "
                                         "(default 10000000)")
+    parser.add_argument("--machine", metavar="FILE",
+                        help="of headway tune --machine, in the place of a typical machine")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="change the machine or tune algorithms; a wrong key lists all")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the times, too")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg",
+                        help="where to draw the times (default: the collective's name, nodes and "
+                             "ranks of one)")
+    parser.add_argument("--no-plot", action="store_true", help="print the times only")
 
 
 def main(options: argparse.Namespace) -> int:
+    if options.no_plot and options.plot is not None:
+        print("headway: sim: --plot and --no-plot contradict each other; take one of them",
+              file=sys.stderr)
+        return 2
     try:
         sizes = parse_sizes(options.bytes)
     except ValueError as error:
@@ -47,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
         return 2
     arguments = ["sim", options.collective, "--nodes", options.nodes, "--ppn", options.ppn,
                  "--bytes", ",".join(map(str, sizes))]
-    for name in ("algorithm", "root", "limit"):
+    for name in ("algorithm", "root", "first", "width", "limit", "machine"):
         value = getattr(options, name)
         if value is not None:
             arguments += [f"--{name}", value]
@@ -60,14 +74,16 @@ def main(options: argparse.Namespace) -> int:
     title = (f"{options.collective}, {options.nodes} nodes of {options.ppn} "
              f"{'rank' if options.ppn == '1' else 'ranks'}")
     print(table(title, sizes, times, skipped))
-    if options.plot is None:
+    if options.no_plot:
         return 0
+    path = options.plot or Path(f"{options.collective}-{options.nodes}x{options.ppn}.svg")
     try:
-        plot(title, times).write(options.plot)
+        plot(title, times).write(path)
     except OSError as error:
-        print(f"headway: sim: {options.plot} cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"headway: sim: {path} cannot be written: {error.strerror}; name another file with "
+              "--plot, or take --no-plot", file=sys.stderr)
         return 2
-    print(f"plot: {options.plot}")
+    print(f"plot: {path}")
     return 0
 
 

@@ -6,6 +6,8 @@ Every algorithm is forced in turn (HEADWAY_COLL_...), in interleaved rounds besi
 in, for several sizes, for as many ranks as there are cores and fewer, and for more; what wins is
 measured once more. `headway info` shows what a file changes.
 
+With --machine it fits the simulator's model of this machine instead, for headway sim --machine.
+
 Exit code: 0 the file is written, 2 it could not be.
 """
 
@@ -26,7 +28,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from headway import bench, figures, fit, info, jobs, libraries, presentation, rounds, study
+from headway import (
+    bench,
+    figures,
+    fit,
+    info,
+    jobs,
+    libraries,
+    machine,
+    presentation,
+    rounds,
+    study,
+    tune_machine,
+)
 from headway.description import Description, Job, Metric, Variant
 from headway.runner import Measured, Runner
 
@@ -43,6 +57,7 @@ CALLS = {
 PARAMETERS = {"radix": ("4", "8"), "ports": ("3",), "window": ("4",), "segments": ("8", "32")}
 NEEDS_NODES = "two_level"
 RANKS_MAX = 1024
+DELAY_MAX_US = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -74,12 +89,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "twice and four times as many)")
     parser.add_argument("--collectives", metavar="A,B",
                         help=f"only these of: {', '.join(CALLS)}")
+    parser.add_argument("--machine", type=Path, metavar="FILE",
+                        help="fit the simulator's model instead and write it to FILE (ranks: those "
+                             "with cores of their own, unless --ranks says others)")
+    parser.add_argument("--delay-us", type=int, default=0, metavar="N",
+                        help="with --machine: of a network that brings every frame so late")
 
 
 def main(options: argparse.Namespace) -> int:
     """Runs what the command line says; progress and messages go to standard error."""
     try:
-        return _tune(options)
+        return _tune_machine(options) if options.machine is not None else _tune(options)
     except (TuneError, jobs.JobError, rounds.MeasureError) as error:
         print(f"headway tune: {error}", file=sys.stderr)
         return 2
@@ -110,6 +130,33 @@ def _tune(options: argparse.Namespace) -> int:
     print("\n".join(table(confirmed)))
     print(f"{options.output}: {len(found)} {'line' if len(found) == 1 else 'lines'}; "
           f"set HEADWAY_TUNING={options.output.resolve()} to use it")
+    return 0
+
+
+def _tune_machine(options: argparse.Namespace) -> int:
+    """Fits the simulator's model."""
+    if options.collectives:
+        raise TuneError("--collectives says what a tuning file is for; leave it out with "
+                        "--machine.")
+    if not 0 <= options.delay_us <= DELAY_MAX_US:
+        raise TuneError(f"--delay-us {options.delay_us}: write a number from 0 to {DELAY_MAX_US}.")
+    cores = sorted(os.sched_getaffinity(0))
+    own = [count for count in rank_counts(len(cores), ()) if count <= len(cores)]
+    counts = ranks_named(options.ranks) if options.ranks else own or [2]
+    stage = _stage()
+    with _new_file(options.machine, "--machine") as file:
+        tell = bench.teller("tune", time.monotonic())
+        tell(f"{', '.join(map(str, counts))} ranks on {len(cores)} cores")
+        measured = tune_machine.measure(
+            stage, counts, cores, options.delay_us,
+            tune_machine.ROUNDS_QUICK if options.quick else tune_machine.ROUNDS, tell)
+        fitted = tune_machine.fit(measured, len(cores))
+        file.write(machine.file_text(fitted, _heading(options, stage, cores)))
+        file.flush()
+        os.replace(file.name, options.machine)
+    print("\n".join(tune_machine.report(fitted)))
+    print(f"{options.machine}: take it with headway sim COLLECTIVE --nodes 1 --ppn "
+          f"{counts[-1]} --machine {options.machine}")
     return 0
 
 
@@ -343,6 +390,8 @@ def _heading(options: argparse.Namespace, stage: Path, cores: Sequence[int]) -> 
     words += ["--quick"] if options.quick else []
     words += ["--ranks", options.ranks] if options.ranks else []
     words += ["--collectives", options.collectives] if options.collectives else []
+    words += ["--machine", str(options.machine)] if options.machine else []
+    words += ["--delay-us", str(options.delay_us)] if options.delay_us else []
     processor = presentation.machine()["processor"]
     return [f"{' '.join(words)}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {version}",
             f"{platform.node()}: {processor}, {len(cores)} cores, Linux {platform.release()}"]
@@ -366,7 +415,7 @@ def _ask(*arguments: str, **settings: str) -> str:
 
 
 @contextlib.contextmanager
-def _new_file(target: Path) -> Iterator[IO[str]]:
+def _new_file(target: Path, option: str = "--output") -> Iterator[IO[str]]:
     """A file that the caller gives its name when all is written; else nothing of it stays."""
     with contextlib.ExitStack() as opened:
         try:
@@ -375,7 +424,7 @@ def _new_file(target: Path) -> Iterator[IO[str]]:
             file = opened.enter_context(tempfile.NamedTemporaryFile(
                 "w", dir=target.parent, prefix=f".{target.name}.", delete=False))
         except OSError as error:
-            raise TuneError(f"--output: {target} cannot be written: {error.strerror}; name "
+            raise TuneError(f"{option}: {target} cannot be written: {error.strerror}; name "
                             "another file.") from error
         opened.callback(Path(file.name).unlink, missing_ok=True)
         os.fchmod(file.fileno(), 0o644)

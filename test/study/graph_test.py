@@ -46,6 +46,8 @@ class Drawing(unittest.TestCase):
         ("bcast", "--ranks", "7", "--algorithm", "bcast_pipelined_tree", "--root", "3"),
         ("barrier", "--ranks", "2"),
         ("reduce", "--ranks", "1"),
+        ("inter_allreduce", "--ranks", "7", "--first", "3"),
+        ("neighbor_alltoall", "--ranks", "6", "--width", "3"),
     )
 
     def test_holds_every_node_edge_and_message(self) -> None:
@@ -128,6 +130,9 @@ class Command(unittest.TestCase):
             (["bcast", "--set", "radix=many"], "wants a whole number"),
             (["allgather", "--ranks", "7", "--algorithm", "allgather_recursive_doubling"],
              "wants a power of 2 ranks, not 7"),
+            (["bcast", "--width", "2"], "are for collectives of another kind: inter_bcast"),
+            (["inter_bcast", "--ranks", "1"], "either group wants one rank at least"),
+            (["neighbor_allgather", "--ranks", "7", "--width", "2"], "one that divides them"),
         ):
             answer = subprocess.run([PROGRAM, "graph", *arguments], capture_output=True, text=True,
                                     check=False, timeout=60)

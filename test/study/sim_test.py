@@ -19,10 +19,10 @@ PROGRAM = Path(os.environ["HEADWAY_STAGE"]) / "bin" / "headway-study"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def run(*arguments: str) -> tuple[int, str]:
+def run(*arguments: str, plots: bool = False) -> tuple[int, str]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = command.main(["sim", *arguments])
+        code = command.main(["sim", *arguments, *([] if plots else ["--no-plot"])])
     return code, printed.getvalue()
 
 
@@ -71,7 +71,7 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "plot.svg"
             code, printed = run("allgather", "--nodes", "4", "--ppn", "3", "--bytes", "8..64K",
-                                "--plot", str(path))
+                                "--plot", str(path), plots=True)
             self.assertEqual(code, 0, printed)
             self.assertEqual(ElementTree.parse(path).getroot().tag, f"{SVG}svg")
         for name in ("linear", "ring", "bruck", "cayley", "two_level", "neighbor_exchange"):
@@ -88,6 +88,39 @@ class Command(unittest.TestCase):
                             "--set", "gigabytes=1")
         self.assertEqual(code, 0, printed)
         self.assertIn("*10.00", printed)
+
+    def test_plots_unless_told_otherwise(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            code, printed = run("scan", "--nodes", "4", "--ppn", "2", "--bytes", "8,64", plots=True)
+            self.assertEqual(code, 0, printed)
+            self.assertIn("plot: scan-4x2.svg", printed)
+            lines = ElementTree.parse("scan-4x2.svg").getroot().iter(f"{SVG}polyline")
+            titles = [line.findtext(f"{SVG}title") for line in lines]
+            self.assertLessEqual({"scan_linear", "scan_doubling"}, set(titles))
+            Path("scan-4x2.svg").unlink()
+            self.assertEqual(run("scan", "--nodes", "4", "--ppn", "2")[0], 0)
+            self.assertEqual(list(Path().iterdir()), [])
+            code, printed = run("scan", "--bytes", "8", "--plot", "none/at.svg", plots=True)
+            self.assertEqual(code, 2)
+            self.assertIn("none/at.svg cannot be written: No such file", printed)
+            code, printed = run("scan", "--plot", "at.svg")
+            self.assertEqual(code, 2)
+            self.assertIn("contradict each other", printed)
+
+    def test_shows_collectives_between_groups_and_of_neighbors(self) -> None:
+        # A broadcast to one other is a message between nodes; a ring sends two and gets two.
+        machine = ["--set", "overhead_us=2", "--set", "latency_us=5", "--set", "gigabytes=1"]
+        code, printed = run("inter_bcast", "--nodes", "2", "--bytes", "1000", *machine)
+        self.assertEqual(code, 0, printed)
+        self.assertRegex(printed, r"inter_bcast +\*10\.00")
+        code, printed = run("neighbor_alltoall", "--nodes", "5", "--bytes", "1000", "--width", "5",
+                            *machine)
+        self.assertEqual(code, 0, printed)
+        self.assertRegex(printed, r"neighbor_alltoall +\*12\.00")
+        code, printed = run("inter_alltoall", "--nodes", "9", "--first", "4", "--bytes", "8",
+                            "--limit", "39")
+        self.assertEqual(code, 0, printed)
+        self.assertIn("40 messages, --limit is 39", printed)
 
     def test_leaves_out_what_would_take_too_long(self) -> None:
         code, printed = run("bcast", "--nodes", "2", "--ppn", "2", "--bytes", "8")
@@ -108,6 +141,14 @@ class Command(unittest.TestCase):
             (["bcast", "--bytes", "8,x"], "numbers with commas"),
             (["bcast", "reduce"], "one collective is simulated at a time"),
             (["bcast", "--nodes"], "--nodes wants a value"),
+            (["inter_bcast", "--nodes", "3", "--first", "3"], "either group wants one rank"),
+            (["inter_bcast", "--width", "4"], "--width is for collectives of neighbours"),
+            (["inter_reduce_scatter", "--nodes", "5"], "let --first be half"),
+            (["neighbor_alltoall", "--nodes", "9", "--width", "2"], "wants one that divides them"),
+            (["neighbor_alltoall", "--nodes", "1"], "--width is 1; a grid of 1 ranks"),
+            (["neighbor_alltoall", "--first", "2"], "--first is for collectives between groups"),
+            (["bcast", "--first", "2"], "are for collectives of another kind: inter_bcast"),
+            (["inter_bcast", "--algorithm", "luck"], "no algorithm 'luck' of 'inter_bcast'"),
         ):
             answer = subprocess.run([PROGRAM, "sim", *arguments], capture_output=True, text=True,
                                     check=False, timeout=60)

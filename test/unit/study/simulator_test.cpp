@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "protocol/coll/table.hpp"
 #include "study/event_queue.hpp"
+#include "study/other_graphs.hpp"
 #include "study/traffic.hpp"
 
 namespace headway::study {
@@ -29,8 +31,12 @@ constexpr Picoseconds gap = 40;
 constexpr std::uint64_t bytes = 64;
 constexpr Picoseconds wire = 3 * 64;
 constexpr Picoseconds memory = 5 * 64;
+constexpr Picoseconds long_memory = 13 * 64;
 constexpr Picoseconds reduction = 11 * 64;
 constexpr Picoseconds copying = 2 * 64;
+constexpr Picoseconds answer = 1900;
+constexpr Picoseconds switching = 2300;
+constexpr Picoseconds node_hop = o + memory + node_latency + memory + o;
 constexpr Picoseconds hop = o + latency + wire + o;
 
 Machine test_machine()
@@ -39,6 +45,7 @@ Machine test_machine()
     machine.overhead = o;
     machine.between_nodes = {latency, 3.0};
     machine.in_node = {node_latency, 5.0};
+    machine.long_per_byte = 13.0;
     machine.message_gap = gap;
     machine.reduce_per_byte = 11.0;
     machine.copy_per_byte = 2.0;
@@ -130,14 +137,58 @@ TEST(Simulator, ALongMessageIsOfferedFirst)
     Machine machine = test_machine();
     machine.eager_bytes = bytes - 1;
     EXPECT_EQ(time_of("bcast_binomial", nodes_of(2, 1), machine), hop + 2 * latency);
+    machine.offer = answer;
     EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine),
-              o + node_latency + memory + node_latency + o);
+              o + node_latency + answer + long_memory + node_latency + o);
 }
 
 TEST(Simulator, MessagesInANodeTakeTheOtherWay)
 {
-    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2)), o + node_latency + memory + o);
-    EXPECT_EQ(time_of("bcast_two_level", nodes_of(2, 2)), hop + o + node_latency + memory + o);
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2)), node_hop);
+    EXPECT_EQ(time_of("bcast_two_level", nodes_of(2, 2)), hop + node_hop);
+}
+
+// What one puts down the other takes up; what both move at once occupies them both. Who waits
+// copies its own block meanwhile.
+TEST(Simulator, BytesInANodeTakeTheCpusOfBothEnds)
+{
+    EXPECT_EQ(time_of("alltoall_pairwise", nodes_of(1, 2)), node_hop);
+    Machine machine = test_machine();
+    machine.eager_bytes = bytes - 1;
+    EXPECT_EQ(time_of("alltoall_pairwise", nodes_of(1, 2), machine),
+              o + node_latency + 2 * long_memory + node_latency + o);
+}
+
+TEST(Simulator, ASharedCoreGoesFromRankToRank)
+{
+    Machine machine = test_machine();
+    machine.cores = 1;
+    machine.switch_time = switching;
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine), node_hop + switching);
+    machine.eager_bytes = bytes - 1;
+    EXPECT_EQ(time_of("bcast_binomial", nodes_of(1, 2), machine),
+              o + node_latency + switching + 2 * long_memory + node_latency + o);
+}
+
+TEST(Simulator, RanksQueueForCoresOnlyWhereTheyAreMore)
+{
+    const coll::Topology topology = nodes_of(1, 4);
+    const auto copy = [](std::uint32_t) {
+        Graph graph;
+        graph.copy({.space = Space::send}, {.space = Space::receive});
+        return graph;
+    };
+    const Simulation simulation{
+        .build = copy, .topology = &topology, .bytes = bytes, .report_progress = {}};
+    Machine machine = test_machine();
+    machine.switch_time = switching;
+    EXPECT_EQ(simulate(simulation, machine).value().time, copying);
+    machine.cores = 4;
+    EXPECT_EQ(simulate(simulation, machine).value().time, copying);
+    machine.cores = 2;
+    EXPECT_EQ(simulate(simulation, machine).value().time, 2 * copying + switching);
+    machine.cores = 1;
+    EXPECT_EQ(simulate(simulation, machine).value().time, 4 * copying + 3 * switching);
 }
 
 // Two ranks of a node send to two of another one.
@@ -173,6 +224,31 @@ TEST(Simulator, ATwoLevelBarrierIsToldAndLetGo)
 {
     EXPECT_EQ(time_of("barrier_two_level", nodes_of(4, 2)),
               2 * (2 * o + node_latency) + 2 * (2 * o + latency));
+}
+
+// As many messages as the formulas say, of groups and grids of several shapes.
+TEST(Simulator, GraphsThatStandInNoTableComeToTheirEnd)
+{
+    for (const std::uint32_t size : {2u, 6u, 12u}) {
+        const coll::Topology topology = nodes_of(size / 2, 2);
+        std::istringstream names(other_names());
+        std::string name;
+        while (std::getline(names >> std::ws, name, ',')) {
+            SCOPED_TRACE(name);
+            for (const std::uint32_t root : {0u, size - 1}) {
+                const auto graphs = other_graphs(name, {.size = size, .root = root});
+                ASSERT_TRUE(graphs.has_value()) << graphs.sentence();
+                const auto found = simulate({.build = graphs.value().build,
+                                             .topology = &topology,
+                                             .bytes = bytes,
+                                             .report_progress = {}},
+                                            test_machine());
+                ASSERT_TRUE(found.has_value()) << found.sentence();
+                EXPECT_EQ(found.value().messages, graphs.value().messages);
+                EXPECT_GT(found.value().time, 0);
+            }
+        }
+    }
 }
 
 TEST(Simulator, SaysWhenGraphsComeToAStandstill)
@@ -248,6 +324,19 @@ TEST(Machine, TakesItsKeysAndRefusesOthers)
     EXPECT_TRUE(set_machine(machine, "latency_us=fast"));
     EXPECT_TRUE(set_machine(machine, "luck=1"));
     EXPECT_TRUE(set_machine(machine, "latency_us"));
+    EXPECT_FALSE(set_machine(machine, "cores=2"));
+    EXPECT_EQ(machine.cores, 2u);
+    EXPECT_TRUE(set_machine(machine, "cores=2.5"));
+    EXPECT_TRUE(set_machine(machine, "cores=-1"));
+}
+
+TEST(Machine, EachKeyGivesWhatWasSet)
+{
+    for (const MachineKey& key : machine_keys()) {
+        Machine machine;
+        key.set(machine, 4.0);
+        EXPECT_DOUBLE_EQ(key.get(machine), 4.0) << key.name;
+    }
 }
 
 }  // namespace
