@@ -80,9 +80,8 @@ def command(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     pin = is_single and ranks <= len(cores) and ranks_are != "ult"
     plain = [word for name, text in options if not name.startswith("--")
              for word in ([name, text] if text else [name])]
-    settings = dict(os.environ) | {
-        name: value for name, value in library.job_environment(ranks, cores, pin).items()
-        if name not in os.environ}
+    # Settings of the shell reach the job, but for what the library cannot do without.
+    settings = dict(os.environ) | library.job_environment(ranks, cores, pin)
     return [*library.command(ranks, cores, pin), str(program), *plain], settings
 
 

@@ -5,7 +5,7 @@
 // message each receive gets does not depend on timing, and a model tells it beforehand.
 // Receives from any source run beside it on another communicator and are checked for order.
 // Requests are ordinary or persistent, some receives are matched probes, and some receives that
-// nobody sends anything are cancelled at the end.
+// nobody sends anything are cancelled at the end; others while their message comes.
 //
 // CHECK_SEED first seed, CHECK_SEEDS how many, CHECK_MESSAGES a pair. CHECK_SLOW_US: one thread of
 // one rank, the seed says which, computes up to so long now and then. With CHECK_AT_ONCE each
@@ -343,6 +343,38 @@ static void exchange(struct check* t, const struct traffic* w)
     free(next);
 }
 
+// A message around the ring and a cancellation of its receive, whichever is first: the receive has
+// the message, or another one finds it. Takes turns whose lengths all ranks draw alike.
+static void contest(struct check* t, const struct traffic* w)
+{
+    uint64_t common = w->seed * 15485863, own = common + (uint64_t)t->rank;
+    const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
+    for (int turn = check_below(&common, 4); turn > 0; --turn) {
+        const int bytes = draw_length(&common), tag = tag_kinds + 1;
+        unsigned char *out = check_memory((size_t)bytes), *in = check_memory((size_t)bytes);
+        MPI_Request sent, receive;
+        MPI_Status status;
+        int is_cancelled = 0, flag = 0, count = -1;
+        check_fill(out, (size_t)bytes, payload_seed(w, t->rank, to, turn));
+        CHECK_CALL(t, MPI_Irecv(in, bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &receive));
+        CHECK_CALL(t, MPI_Isend(out, bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &sent));
+        for (int looks = check_below(&own, 3); looks > 0; --looks)
+            CHECK_CALL(t, MPI_Test(&sent, &flag, MPI_STATUS_IGNORE));
+        compute(w, &own);
+        CHECK_CALL(t, MPI_Cancel(&receive));
+        CHECK_CALL(t, MPI_Wait(&receive, &status));
+        CHECK_CALL(t, MPI_Test_cancelled(&status, &is_cancelled));
+        if (is_cancelled)
+            CHECK_CALL(t, MPI_Recv(in, bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &status));
+        CHECK_CALL(t, MPI_Get_count(&status, MPI_BYTE, &count));
+        CHECK_INT(t, count, bytes);
+        CHECK_PATTERN(t, in, (size_t)bytes, payload_seed(w, from, t->rank, turn));
+        CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
+        free(in);
+        free(out);
+    }
+}
+
 // The next message from anywhere, received in one of the ways there are.
 static int take_any(struct check* t, const struct traffic* w, uint64_t* random, MPI_Status* status)
 {
@@ -417,6 +449,7 @@ static int test_main(void)
         for (int i = 0; i < t.size * t.size; ++i)
             draw_pair(&w.plans[i], w.per_pair, &random);
         exchange(&t, &w);
+        contest(&t, &w);
         from_any(&t, &w);
         if (t.failures != failures) {
             fprintf(stderr, "random_traffic: rank %d: repeat with CHECK_SEED=%ld CHECK_SEEDS=1\n",
