@@ -43,7 +43,7 @@ def _long_label() -> Verdict:
 BUILT_IN: dict[str, tuple[Job, Callable[[], Verdict]]] = {
     job.name: (job, work) for job, work in (
         (Job("asan", 10, "address and undefined sanitizers, quick tests"), _preset_tests("asan")),
-        (Job("tsan", 10, "thread sanitizer, quick tests"), _preset_tests("tsan")),
+        (Job("tsan", 11, "thread sanitizer, quick tests"), _preset_tests("tsan")),
         (Job("clang", 7, "clang 19, quick tests"), _preset_tests("clang")),
         (Job("tidy", 4, "clang-tidy over src and launch"), tidy.run),
         (Job("long", 12, "tests marked long"), _long_label),

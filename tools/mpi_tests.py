@@ -2,12 +2,14 @@
 """Tests that are MPI programs: test/mpi/list.toml, built with the staged mpicc.
 
     [[run]]
-    program = "point_to_point/order"     # below test/mpi, a .c file (or .cpp, written out)
+    program = "point_to_point/order"     # below test/mpi, a .c file (or .cpp, written out); a list
+                                         # of programs stands for a row of each
     ranks = [2, 3, 4]                    # one run each
     host = ["process", "team", "thread", "ult"]
                                          # mpiexec; a program that makes its ranks as threads;
                                          # mpiexec --ranks thread; mpiexec --ranks ult
-    labels = ["quick"]                   # or ["long"]
+    labels = ["quick"]                   # or ["long"]; with "tsan", too: quick where the thread
+                                         # sanitizer looks
     limit_s = 60                         # the watchdog
     knobs = { EAGER_LIMIT = "0" }        # optional: HEADWAY_EAGER_LIMIT=0
     environment = { NAME = "text" }      # optional, as written
@@ -16,7 +18,8 @@
     repeatable = true                    # optional: two runs print the same
     no_oracle = "why"                    # optional: it does not hold on another library
     split = true                         # optional: thread and ult hosts with two processes, too,
-                                         # among the quick tests; all others among the long ones
+                                         # among the quick tests; not given: among the long ones;
+                                         # false: nowhere
 
 An oracle is another library of the same ABI, by which the tests themselves are tested: it must
 pass what its own mpicc_abi built, a process a rank. Rows that turn our knobs are left out there;
@@ -109,7 +112,11 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a list, refused when they hold a key or a host nobody knows."""
     if not path.is_file():
         return []
-    rows: list[dict[str, Any]] = tomllib.loads(path.read_text()).get("run", [])
+    rows: list[dict[str, Any]] = []
+    for row in tomllib.loads(path.read_text()).get("run", []):
+        programs = row.get("program", "?")
+        rows += [row] if isinstance(programs, str) else [
+            row | {"program": program} for program in programs]
     for row in rows:
         program = row.get("program", "?")
         unknown = set(row) - KNOWN_KEYS
@@ -169,9 +176,11 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
                for name, value in row.get("knobs", {}).items()}
     common |= {name: str(value) for name, value in row.get("environment", {}).items()}
     common["CHECK_WATCHDOG"] = f"{limit_s:g}"
-    is_long = "long" in row.get("labels", [])
+    labels = row.get("labels", [])
+    is_long = "long" in labels and not ("tsan" in labels and library.sees_one_process)
     hosts = library.hosts_of(row)
-    hosts += [f"{host}-split" for host in hosts if host in {"thread", "ult"}]
+    if row.get("split") is not False:
+        hosts += [f"{host}-split" for host in hosts if host in {"thread", "ult"}]
     for host, ranks in itertools.product(hosts, row["ranks"]):
         kind, _, split = host.partition("-")
         if split and ranks == 1:

@@ -136,25 +136,49 @@ static void send_window(Entity* entity)
     }
 }
 
+static bool has_pattern(const unsigned char* bytes, long size_bytes, int pair, long slot)
+{
+    for (long k = 0; k < size_bytes; ++k) {
+        if (bytes[k] != pattern(pair, slot, k))
+            return false;
+    }
+    return true;
+}
+
 // Where pairs share a communicator and threads share a rank, a message may meet the receive of
-// another pair; only its length is known then.
+// another pair of the same two ranks. With any tag, the tag tells the place.
+static bool is_right(const Entity* entity, int own_pair, const MPI_Status* status,
+                     const unsigned char* bytes)
+{
+    const Job* const job = entity->job;
+    const MultirateOptions* const options = &job->options;
+    int length = -1;
+    MPI_Get_count(status, MPI_BYTE, &length);
+    if (length != options->size_bytes)
+        return false;
+    if (options->has_own_communicators)
+        return has_pattern(bytes, length, own_pair, status->MPI_TAG);
+    for (int pair = 0; pair < job->pairs; ++pair) {
+        const int sender = options->is_all_to_all ? pair / job->receivers : pair;
+        const int receiver = options->is_all_to_all ? pair % job->receivers : pair;
+        if (rank_of(job, true, sender) == status->MPI_SOURCE &&
+            rank_of(job, false, receiver) == job->rank &&
+            has_pattern(bytes, length, pair, status->MPI_TAG))
+            return true;
+    }
+    return false;
+}
+
 static void check_window(Entity* entity, const MPI_Status* statuses)
 {
     const MultirateOptions* const options = &entity->job->options;
-    const bool is_sole = options->has_own_communicators || entity->job->pairs == 1;
     int count = 0;
     for (int i = 0; i < peers_of(entity); ++i) {
         const int pair = pair_of(entity, peer_at(entity, i));
         for (long slot = 0; slot < options->window; ++slot) {
-            int length = -1;
-            MPI_Get_count(&statuses[count++], MPI_BYTE, &length);
-            bool is_right = length == options->size_bytes;
             unsigned char* const bytes = place(entity, i, slot);
-            // With any tag and overtaking, the order of a window's messages is free.
-            for (long k = 0; is_sole && !options->has_any_tag && k < options->size_bytes; ++k)
-                is_right &= bytes[k] == pattern(pair, slot, k);
+            entity->wrong += !is_right(entity, pair, &statuses[count++], bytes);
             memset(bytes, 0, (size_t)options->size_bytes);
-            entity->wrong += !is_right;
         }
     }
 }

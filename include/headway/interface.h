@@ -149,6 +149,14 @@ struct headway_interface_1 {
      * words are copied.
      */
     void (*name_program)(int count, const char* const* words);
+
+    /*
+     * For threads that a rank of a team starts itself: what own_rank says in the rank's thread
+     * makes another one belong to the rank, too, from join_rank on. Not in a simulation, whose
+     * order knows nothing of them. Elsewhere threads of ranks are known without.
+     */
+    void* (*own_rank)(void);
+    void (*join_rank)(void* rank);
 };
 
 enum {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `headway`: `report FILE ...`, `bench NAME ...`, `check-host PROGRAM`, `info`,
-`sim COLLECTIVE`, `graph COLLECTIVE`, `tune`, `advise PROGRAM`."""
+"""The command `headway`: `report FILE ...`, `bench NAME ...`, `bench multirate OPTION ...`,
+`check-host PROGRAM`, `info`, `sim COLLECTIVE`, `graph COLLECTIVE`, `tune`, `advise PROGRAM`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from headway import advise, bench, check_host, graph, info, report, sim, tune
+from headway import advise, bench, check_host, graph, info, multirate, report, sim, tune
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,7 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     advise.add_arguments(advise_parser)
     advise_parser.set_defaults(main=advise.main)
-    options = parser.parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:2] == ["bench", "multirate"]:  # its options are those of its program
+        return multirate.main(words[2:])
+    options = parser.parse_args(words)
     try:
         return int(options.main(options))
     except KeyboardInterrupt:

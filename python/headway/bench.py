@@ -3,8 +3,9 @@
 
 The protocol stands in rounds.py, what is measured in bench/<name>.toml. Rivals that are absent are
 installed first (rivals.py). `all` is every bench in turn, and `network` every one whose name begins
-with `network_`. Exit code: 0 measured, 1 measured, but a
-required limit does not hold (only with --require), 2 could not measure.
+with `network_`. `multirate` is a program with options of its own: `headway bench multirate --help`.
+Exit code: 0 measured, 1 measured, but a required limit does not hold (only with --require), 2 could
+not measure.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 
 #include "object/rank_access.hpp"
 #include "object/startup.hpp"
+#include "platform/current_rank.hpp"
 #include "platform/scheduler.hpp"
 
 namespace headway::abi {
@@ -82,11 +83,19 @@ int leave_rank()
 }  // namespace headway::abi
 
 extern "C" const struct headway_interface_1 headway_interface_1 = {
-    sizeof(struct headway_interface_1), &headway::object::run_team,
-    &headway::abi::read_counters,       &headway::abi::read_memory,
-    &headway::abi::read_progress,       &headway::abi::open_operations,
-    &headway::object::host_ranks,       &headway::object::enter_rank,
-    &headway::abi::leave_rank,          &headway::object::end_hosted_job,
-    &headway::object::close_ranks,      &headway::object::schedule_ranks,
+    sizeof(struct headway_interface_1),
+    &headway::object::run_team,
+    &headway::abi::read_counters,
+    &headway::abi::read_memory,
+    &headway::abi::read_progress,
+    &headway::abi::open_operations,
+    &headway::object::host_ranks,
+    &headway::object::enter_rank,
+    &headway::abi::leave_rank,
+    &headway::object::end_hosted_job,
+    &headway::object::close_ranks,
+    &headway::object::schedule_ranks,
     &headway::object::name_program,
+    &headway::platform::current_rank,
+    &headway::platform::set_current_rank,
 };

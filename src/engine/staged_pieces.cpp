@@ -235,8 +235,9 @@ int move_staged_only(Driver& driver)
         take_invitations(driver);
     }
     int moved = 0;
-    if (rank.kept_pieces != nullptr &&
-        deliver_kept(driver, driver.node().knobs.copy_at_once) != 0) {
+    // One at least: a thread that waits takes kept pieces out nowhere else.
+    const std::uint64_t bytes_max = std::max<std::uint64_t>(driver.node().knobs.copy_at_once, 1);
+    if (rank.kept_pieces != nullptr && deliver_kept(driver, bytes_max) != 0) {
         ++moved;
     }
     if (driver.is_local() && !rank.invited_to_stage.is_empty()) {

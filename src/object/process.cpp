@@ -325,6 +325,7 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     directory.job_rank_count = static_cast<std::uint32_t>(rank_count());
     directory.origin = static_cast<std::uint32_t>(placement_.node_first * block_.count);
     directory.schedule.delay_ns = static_cast<std::int64_t>(knobs_.delay_us) * 1000;
+    directory.schedule.jitter_ns = static_cast<std::int64_t>(knobs_.delay_jitter_us) * 1000;
     if (knobs_.sim != 0) {
         directory.schedule.jitter_ns = static_cast<std::int64_t>(knobs_.sim_delay_us) * 1000;
         directory.schedule.seed = knobs_.sim;

@@ -147,6 +147,17 @@ class MpiTests(unittest.TestCase):
                 with self.assertRaises(StepFailed):
                     mpi_tests.read_rows(path)
 
+    def test_a_list_of_programs_is_a_row_of_each(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "list.toml"
+            path.write_text('[[run]]\nprogram = ["a", "b"]\nranks = [1]\nhost = ["team"]\n'
+                            'labels = ["long", "tsan"]\n')
+            rows = mpi_tests.read_rows(path)
+        self.assertEqual([row["program"] for row in rows], ["a", "b"])
+        for preset, label in (("release", "long"), ("asan", "long"), ("tsan", "quick")):
+            test, = mpi_tests.expand(rows[0], mpi_tests.of_preset(preset))
+            self.assertEqual(test.label, label)
+
     def test_output_that_must_repeat(self) -> None:
         same = test_case.Test("door_same", ["echo", "a"], repeatable=True)
         self.assertEqual(test_case.run(same).failed, 0)

@@ -27,6 +27,7 @@
 #define CHECK_HAS_INTERFACE 1
 #endif
 #endif
+#include "at_once.h"
 
 // Exit code of a run that could not be made (not a failure, not a success).
 enum { check_skipped = 77, check_printed_max = 20, check_guard_bytes = 32 };
@@ -211,13 +212,50 @@ static inline long check_setting(const char* name, long fallback)
 
 static int test_main(void);
 
+#ifdef CHECK_HAS_INTERFACE
+// Null: another MPI library, or one that is too old.
+static inline const struct headway_interface_1* check_interface(void)
+{
+    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+    return table != NULL && table->size_bytes >= sizeof *table ? table : NULL;
+}
+#endif
+
+// `threads` of each rank run the test at once. The library must be told whose they are only in
+// teams, which it has made itself.
+static inline int check_body_at_once(int threads)
+{
+    int provided = -1, failures = 0;
+    void (*join_rank)(void*) = NULL;
+    void* rank = NULL;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    if (provided != MPI_THREAD_MULTIPLE || threads > check_at_once_max) {
+        fprintf(stderr, "check: %d threads, and MPI gives level %d\n", threads, provided);
+        return 1;
+    }
+#ifdef CHECK_HAS_INTERFACE
+    if (check_setting("HEADWAY_TEAM", 0) > 0) {
+        rank = check_interface()->own_rank();
+        join_rank = check_interface()->join_rank;
+    }
+#endif
+    failures =
+        check_run_at_once(threads, check_is_set("CHECK_ONE_COMM"), test_main, join_rank, rank);
+    MPI_Finalize();
+    return failures != 0;
+}
+
 // A program that defines CHECK_OWN_INIT calls MPI_Init(_thread) and MPI_Finalize itself.
+// CHECK_AT_ONCE: how many threads run any other one at once, see at_once.h.
 static inline int check_body(void* argument)
 {
     (void)argument;
 #ifdef CHECK_OWN_INIT
     return test_main();
 #else
+    const int threads = (int)check_setting("CHECK_AT_ONCE", 0);
+    if (threads > 0)
+        return check_body_at_once(threads);
     MPI_Init(NULL, NULL);
     const int failures = test_main();
     MPI_Finalize();
@@ -228,7 +266,7 @@ static inline int check_body(void* argument)
 static inline int check_team(int ranks)
 {
 #ifdef CHECK_HAS_INTERFACE
-    const struct headway_interface_1* table = dlsym(RTLD_DEFAULT, "headway_interface_1");
+    const struct headway_interface_1* table = check_interface();
     if (table != NULL)
         return table->run_team(ranks, check_body, NULL) != 0;
     fprintf(stderr, "check: this MPI library has no in-process teams (%d ranks)\n", ranks);

@@ -275,11 +275,13 @@ static void from_groups(struct check* t, const struct sides* s, MPI_Comm inter)
     MPI_Group local, remote, given;
     MPI_Comm made;
     int result = -1;
+    char name[32];  // of this thread
+    snprintf(name, sizeof name, "test://inter/%d", check_place.thread);
     CHECK_CALL(t, MPI_Comm_group(inter, &local));
     CHECK_CALL(t, MPI_Comm_remote_group(inter, &remote));
     given = s->rank == 0 || t->lenient ? remote : MPI_GROUP_EMPTY;
-    CHECK_CALL(t, MPI_Intercomm_create_from_groups(local, 0, given, 0, "test://inter",
-                                                   MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    CHECK_CALL(t, MPI_Intercomm_create_from_groups(local, 0, given, 0, name, MPI_INFO_NULL,
+                                                   MPI_ERRORS_RETURN, &made));
     CHECK_CALL(t, MPI_Comm_compare(inter, made, &result));
     CHECK_INT(t, result, MPI_CONGRUENT);
     messages(t, s, made, 2);

@@ -155,7 +155,7 @@ static int test_main(void)
     const int buffer_bytes = 6 << 20;
     void* buffer = check_memory((size_t)buffer_bytes);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    CHECK_CALL(&t, MPI_Buffer_attach(buffer, buffer_bytes));
+    CHECK_CALL(&t, check_attach(buffer, buffer_bytes));
     for (int kind = 0; kind < layout_kinds; ++kind) {
         for (int i = 0; i < 5; ++i) {
             pass_on(&t, (kind + i) % modes, kind, kind, counts[i]);
@@ -169,7 +169,7 @@ static int test_main(void)
     partial(&t);
     bottom(&t);
     truncated(&t);
-    CHECK_CALL(&t, MPI_Buffer_detach(&buffer, &(int){0}));
+    CHECK_CALL(&t, check_detach(&buffer, &(int){0}));
     free(buffer);
     return check_finish(&t);
 }

@@ -287,11 +287,11 @@ static int test_main(void)
     round_trips(&t, MPI_Ssend_init, 1);
     round_trips(&t, MPI_Ssend_init, long_ints);
     void* memory = check_memory(buffer_bytes);
-    CHECK_CALL(&t, MPI_Buffer_attach(memory, buffer_bytes));
+    CHECK_CALL(&t, check_attach(memory, buffer_bytes));
     round_trips(&t, MPI_Bsend_init, 1);
     round_trips(&t, MPI_Bsend_init, 3000);
     int size = 0;
-    CHECK_CALL(&t, MPI_Buffer_detach(&memory, &size));
+    CHECK_CALL(&t, check_detach(&memory, &size));
     free(memory);
     ready(&t);
     strided(&t);
