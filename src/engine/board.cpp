@@ -64,12 +64,13 @@ std::uint64_t stretch_bytes(std::uint64_t half_bytes, std::uint64_t count,
     return room / line_bytes * line_bytes / element_bytes * element_bytes;
 }
 
+/// Requires: something is given.
 Plan plan_of(const GraphTemplate& stored, const Scope& scope, const GraphArguments& arguments)
 {
     const std::uint64_t count = stretches(stored.meeting.what, scope.size);
     Plan plan{.bytes = given_bytes(stored, arguments)};
-    plan.half_bytes = std::clamp(std::bit_ceil(count * round_up(plan.bytes, line_bytes)),
-                                 half_bytes_min, half_bytes_max);
+    const std::uint64_t each = round_up(std::min(plan.bytes, stretch_bytes_max), line_bytes);
+    plan.half_bytes = std::clamp(std::bit_ceil(count * each), half_bytes_min, half_bytes_max);
     plan.stretch_bytes =
         std::min(plan.bytes, stretch_bytes(plan.half_bytes, count, arguments.element_bytes));
     return plan;
@@ -279,7 +280,8 @@ std::uint64_t given_bytes(const GraphTemplate& stored, const GraphArguments& arg
 bool can_use_board(const GraphTemplate& stored, const Scope& scope, const GraphArguments& arguments)
 {
     const auto is_listed = [](const auto& blocks) { return !blocks.empty(); };
-    if (std::ranges::any_of(arguments.listed, is_listed) || scope.size < 3) {
+    if (std::ranges::any_of(arguments.listed, is_listed) || scope.size < 3 ||
+        given_bytes(stored, arguments) == 0) {
         return false;
     }
     const Plan plan = plan_of(stored, scope, arguments);
@@ -289,7 +291,7 @@ bool can_use_board(const GraphTemplate& stored, const Scope& scope, const GraphA
         case Meets::spreading:
             return plan.bytes > spread_bytes_above && fits(plan);
         default:
-            return plan.bytes != 0 && fits(plan);
+            return fits(plan);
     }
 }
 

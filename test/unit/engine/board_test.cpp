@@ -265,7 +265,9 @@ TEST_P(BoardTest, IsForWhatIsWorthIt)
     prepare(Algorithm::alltoall_pairwise);
     EXPECT_FALSE(can_meet(0, {.count = 0}));
     EXPECT_TRUE(can_meet(0, {.count = 1}));
+    EXPECT_FALSE(can_meet(0, {.count = 1, .element_bytes = 0}));
     EXPECT_FALSE(can_meet(0, {.count = 1'000'000'000})) << "too many rounds";
+    EXPECT_FALSE(can_meet(0, {.count = UINT64_MAX / 2})) << "too many rounds";
     const BlockRange block{0, 1};
     EXPECT_FALSE(can_meet(0, {.count = 1, .listed = {{&block, 1}, {}, {}}}));
     leave();
