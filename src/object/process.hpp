@@ -17,6 +17,7 @@
 #include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
 #include "platform/device_memory.hpp"
+#include "platform/hardware.hpp"
 #include "platform/process.hpp"
 #include "protocol/coll/choices.hpp"
 
@@ -94,6 +95,12 @@ class Process {
     HostedScheduler* scheduler() noexcept { return scheduler_.get(); }
 
     /// What its ranks begin with: looking for drivers takes a search in many folders. Any rank.
+    /// Where the calling rank may run.
+    platform::HardwarePlace hardware_of_rank() const
+    {
+        return platform::find_hardware(scheduler_ != nullptr ? scheduler_->cpus_of_rank()
+                                                             : platform::allowed_cpus());
+    }
     const platform::DeviceMemory& device_memory();
 
     /// Says once which settings of the environment nobody knows, in one process of the job.

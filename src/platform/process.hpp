@@ -41,10 +41,6 @@ bool can_run_on(unsigned cpu) noexcept;
 /// How many threads of this process, the calling one aside, may run on that cpu.
 int other_threads_on(unsigned cpu);
 
-/// The lowest core that shares the last level of cache with all cores that the calling thread may
-/// run on; -1 where these share none, or the system does not say.
-int last_cache_number();
-
 /// 64 bits that no other process has, as far as chance allows.
 std::uint64_t random_token() noexcept;
 /// What nobody can guess. May wait for the system to have enough of that, just after its start.
