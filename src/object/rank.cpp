@@ -196,6 +196,8 @@ void Rank::describe_environment()
     environment_info_ = describe_own_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
     environment_info_.set("thread_level", name_of_thread_level(thread_level_));
+    environment_info_.set("mpi_initial_errhandler",
+                          name_of_handler(process_.knobs().initial_errhandler));
     environment_info_.set(memory_kinds_key,
                           supported_memory_kinds(process_.knobs().memory_alloc_kinds));
 }
@@ -230,9 +232,9 @@ base::Outcome Rank::make_predefined()
 {
     std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
     std::iota(everyone.begin(), everyone.end(), 0);
-    ErrorHandler* fatal = predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL));
-    world = Communicator::create(*this, world_context, everyone, fatal, MPI_COMM_WORLD);
-    self = Communicator::create(*this, self_context, {world_rank}, fatal, MPI_COMM_SELF);
+    ErrorHandler* const initial = initial_error_handler(this);
+    world = Communicator::create(*this, world_context, everyone, initial, MPI_COMM_WORLD);
+    self = Communicator::create(*this, self_context, {world_rank}, initial, MPI_COMM_SELF);
     if (world == nullptr || self == nullptr) {
         return base::Failure{
             "the node heap has no room for MPI_COMM_WORLD; raise "
