@@ -32,6 +32,13 @@ constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
 
+/// For those who ask whether all of the rank's threads wait.
+void note_threads(engine::Driver& driver)
+{
+    // Relaxed: see engine::ThreadsOfRank.
+    driver.rank().threads.are_several.store(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 Rank::Rank(Process& process, int rank) : process_(process)
@@ -61,6 +68,7 @@ base::Outcome Rank::make_parts(engine::Node& node)
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), false);
     if (door_.lock().is_enabled()) {
         pool_->share();
+        note_threads(*driver_);
     }
     if (!protocol::create_rank_part(*driver_)) {
         return base::Failure{
@@ -83,11 +91,10 @@ void Rank::share_among_threads()
 {
     if (!door_.lock().is_enabled()) {
         door_.enable_threads();
-        // Relaxed: see Directory::threaded_ranks.
-        process_.node().directory.threaded_ranks.fetch_add(1, std::memory_order_relaxed);
     }
     if (pool_ != nullptr) {
         pool_->share();
+        note_threads(*driver_);
     }
 }
 

@@ -118,6 +118,21 @@ bool can_run_on(unsigned cpu) noexcept
     return can_run;
 }
 
+int count_threads(std::int32_t process_id)
+{
+    int count = 0;
+    DIR* const threads = ::opendir(("/proc/" + std::to_string(process_id) + "/task").c_str());
+    while (threads != nullptr) {
+        const dirent* const entry = ::readdir(threads);
+        if (entry == nullptr) {
+            ::closedir(threads);
+            break;
+        }
+        count += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    return count;
+}
+
 int other_threads_on(unsigned cpu)
 {
     int count = 0;

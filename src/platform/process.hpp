@@ -38,6 +38,9 @@ std::vector<unsigned> allowed_cpus();
 /// (a container's cpuset) is against it.
 bool can_run_on(unsigned cpu) noexcept;
 
+/// How many threads a process of this system has; 0 where that cannot be seen.
+int count_threads(std::int32_t process_id);
+
 /// How many threads of this process, the calling one aside, may run on that cpu.
 int other_threads_on(unsigned cpu);
 
