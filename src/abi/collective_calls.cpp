@@ -215,17 +215,6 @@ int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
 
 }  // namespace
 
-int run(Call& call, Communicator& comm, CollectiveCall&& collective, Completion completion)
-{
-    if (const int error = prepare(call, comm, collective); error != MPI_SUCCESS) [[unlikely]] {
-        return error;
-    }
-    if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
-        return error;
-    }
-    return run_in_turn(call, comm, std::move(collective), completion);
-}
-
 int run_in_turn(Call& call, Communicator& comm, CollectiveCall&& collective, Completion completion)
 {
     object::Rank& rank = rank_of(call);

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "abi/call_order.hpp"
 #include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "object/collective.hpp"
@@ -82,10 +83,7 @@ inline const object::Datatype& type_of_block(Call& call, const ListedSide& side,
     return type_of(call, side.datatypes != nullptr ? side.datatypes[block] : side.datatype);
 }
 
-/// Starts what was described and waits for it, or makes a request of it.
-int run(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
-        Completion completion);
-/// Its two halves, between which calls are compared (HEADWAY_CHECK).
+/// The two halves of run(), between which calls are compared (HEADWAY_CHECK).
 inline int prepare(Call& call, const object::Communicator& comm, object::CollectiveCall& collective)
 {
     collective.is_between_groups = comm.is_inter();
@@ -98,6 +96,19 @@ inline int prepare(Call& call, const object::Communicator& comm, object::Collect
 }
 int run_in_turn(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
                 Completion completion);
+
+/// Starts what was described and waits for it, or makes a request of it.
+inline int run(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
+               Completion completion)
+{
+    if (const int error = prepare(call, comm, collective); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
+    if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
+    return run_in_turn(call, comm, std::move(collective), completion);
+}
 
 /// Blocks of those sides that have one for every rank that messages can name.
 inline std::uint32_t size_of(const object::Communicator& comm) noexcept
