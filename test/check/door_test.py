@@ -94,6 +94,14 @@ class LongJobs(unittest.TestCase):
         self.assertEqual(sorted(job.name for job in long_jobs.rotated(list(self.JOBS), "00000003")),
                          ["a", "b", "c", "d"])
 
+    def test_jobs_of_every_run_come_first(self) -> None:
+        jobs = [*self.JOBS, long_jobs.Job("e", 1, "", is_always=True)]
+        for number in range(8):
+            names = [job.name for job in long_jobs.rotated(jobs, f"{number:08x}")]
+            self.assertEqual((names[0], sorted(names)), ("e", ["a", "b", "c", "d", "e"]))
+        first = {long_jobs.rotated(jobs, f"{number:08x}")[1].name for number in range(8)}
+        self.assertEqual(first, {"a", "b", "c", "d"})
+
     def test_budgets(self) -> None:
         self.assertEqual([long_jobs.parse_budget(text) for text in ("90s", "35m", "1h", "2")],
                          [90, 2100, 3600, 120])
@@ -104,6 +112,10 @@ class LongJobs(unittest.TestCase):
         rows = long_jobs.read_rows('[[job]]\nname = "kill"\nminutes = 5\nabout = "x"\n'
                                    'command = "python3 a.py --times 200"\n')
         self.assertEqual(rows["kill"][1], ["python3", "a.py", "--times", "200"])
+        self.assertFalse(rows["kill"][0].is_always)
+        rows = long_jobs.read_rows('[[job]]\nname = "client"\nminutes = 5\nabout = "x"\n'
+                                   'command = "a"\nalways = true\n')
+        self.assertTrue(rows["client"][0].is_always)
 
 
 class DiagnosticsCost(unittest.TestCase):
