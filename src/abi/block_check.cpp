@@ -18,7 +18,7 @@ int fail_for_block(Call& call, const object::Communicator& comm, std::uint64_t n
     return call.fail(MPI_ERR_OTHER,
                      "collective call %llu on communicator '%.64s': this rank %s %s %s rank %u, "
                      "but that one %s %s; give both sides the same count and types",
-                     static_cast<unsigned long long>(number), comm.name().c_str(),
+                     static_cast<unsigned long long>(number & UINT32_MAX), comm.name().c_str(),
                      gives ? "gives" : "takes", block.note.text, gives ? "to" : "from", peer,
                      gives ? "takes" : "gives", other.text);
 }

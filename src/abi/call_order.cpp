@@ -177,8 +177,12 @@ int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* 
     const std::string_view name = narrow_name(call.name());
     const CallSignature own =
         collective != nullptr ? signature_of(name, *collective, comm.size()) : CallSignature(name);
-    const CallOrder::Turn turn = CallOrder::take_turn(comm);
-    *number = turn.number;
+    const CallOrder::Turn turn =
+        rank.process().call_order()->take_turn(rank.driver().allocator(), comm);
+    if (turn.number == 0) {
+        return fail_for_memory(call);
+    }
+    *number = std::uint64_t{turn.life} << 32 | turn.number;
     if (rank.driver().node().is_distant(comm.joint_scope().peer(0))) {
         return tell_leader(call, comm, turn, own);
     }
@@ -197,8 +201,8 @@ int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* 
     return call.fail(MPI_ERR_OTHER,
                      "collective call %llu on communicator '%.64s' is %s on this rank but %s on "
                      "rank %d%s; let all members make the same calls in the same order",
-                     static_cast<unsigned long long>(*number), comm.name().c_str(), here.c_str(),
-                     there.c_str(), other_rank,
+                     static_cast<unsigned long long>(turn.number), comm.name().c_str(),
+                     here.c_str(), there.c_str(), other_rank,
                      here == there ? ", with other counts, types or another operator" : "");
 }
 

@@ -55,8 +55,8 @@ void compare_elements(engine::Driver& driver, NoteBoard& board, const DistantNot
                             "; give both sides the same types, and the same number in all "
                             "partitions");
     }
-    end_job(driver, "collective call " + std::to_string(note.name.number) + " on" + comm + ": " +
-                        sender + " gives " + note.elements.text + " to " + receiver +
+    end_job(driver, "collective call " + std::to_string(note.name.number & UINT32_MAX) + " on" +
+                        comm + ": " + sender + " gives " + note.elements.text + " to " + receiver +
                         ", but that one takes " + taken.text +
                         "; give both sides the same count and types");
 }
