@@ -4,6 +4,7 @@
 set(HEADWAY_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 option(HEADWAY_FUZZ "Tell libFuzzer which edges are taken (clang)" OFF)
 option(HEADWAY_COVERAGE "Count executed lines (gcov)" OFF)
+option(HEADWAY_DIAGNOSTICS "Compare calls, report deadlocks; OFF to count what that costs" ON)
 
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g -DNDEBUG")
@@ -35,6 +36,9 @@ if(HEADWAY_SANITIZE)
         # gcc's run-time does not model fences; the code says so where it uses one.
         target_compile_options(headway_flavour INTERFACE -Wno-tsan)
     endif()
+endif()
+if(NOT HEADWAY_DIAGNOSTICS)
+    target_compile_definitions(headway_flavour INTERFACE HEADWAY_WITHOUT_DIAGNOSTICS)
 endif()
 if(HEADWAY_FUZZ)
     target_compile_options(headway_flavour INTERFACE -fsanitize=fuzzer-no-link)

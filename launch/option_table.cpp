@@ -140,6 +140,7 @@ constexpr Option table[] = {
      "mpiexec prints the exit code of the rank that ended the job, and no other"},
     {"profile", Action::refuse, 0, "the launcher keeps no profile of itself"},
     {"memory-alloc-kinds", Action::memory_kinds, 1, ""},
+    {"initial-errhandler", Action::initial_handler, 1, ""},
 };
 
 }  // namespace

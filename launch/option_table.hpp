@@ -25,6 +25,7 @@ enum class Action {
     report,
     progress,
     memory_kinds,
+    initial_handler,
     label,
     timeout,
     ranks,

@@ -79,6 +79,7 @@ class Reader {
     base::Outcome apply_placement(const Option& option);
     base::Outcome apply_layout(const Option& option);
     base::Outcome apply_ranks(const Option& option);
+    base::Outcome choose_initial_handler();
     base::Outcome choose_host();
     base::Outcome check_hosting() const;
     base::Outcome check_scheduling() const;
@@ -241,6 +242,20 @@ base::Outcome Reader::apply_ranks(const Option& option)
     }
 }
 
+base::Outcome Reader::choose_initial_handler()
+{
+    for (const std::string_view name :
+         {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"}) {
+        if (values_[0] == name) {
+            options_.environment.set.emplace_back("HEADWAY_INITIAL_ERRHANDLER", name);
+            return base::Done{};
+        }
+    }
+    return refuse(spelling_,
+                  "is mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not " +
+                      boot::quote_bytes(values_[0]));
+}
+
 base::Outcome Reader::read_program()
 {
     while (!rest_.empty() && rest_.front().size() > 1 && rest_.front().front() == '-') {
@@ -335,6 +350,8 @@ base::Outcome Reader::apply(const Option& option)
         case Action::memory_kinds:
             options_.environment.set.emplace_back("HEADWAY_MEMORY_ALLOC_KINDS", values_[0]);
             return base::Done{};
+        case Action::initial_handler:
+            return choose_initial_handler();
         case Action::label:
             options_.has_label = true;
             return base::Done{};

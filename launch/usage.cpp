@@ -30,6 +30,9 @@ Options of the job
                           idle, timer, or dedicated[:CPUS]: a core (the first, or those of CPUS) is
                           kept for that, and ranks and their OpenMP threads keep off it
   --report                print a page at the end: time in MPI by rank and by call, bytes, wake-ups
+  --initial-errhandler WHICH
+                          what an error ends at first: all ranks (mpi_errors_are_fatal, the
+                          default, or mpi_errors_abort), or only its call (mpi_errors_return)
   --label, -l             begin every line with the rank that wrote it
   --timeout SECONDS       end the job after that time, with exit code 124
   --stdin 0|none          who reads standard input: rank 0 (default) or nobody

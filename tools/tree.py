@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "log"
 STAGE = BUILD / "stage"
-PRESETS = ("release", "dev", "asan", "tsan", "coverage", "clang", "fuzz")
+PRESETS = ("release", "bare", "dev", "asan", "tsan", "coverage", "clang", "fuzz")
 
 
 def cache() -> Path:

@@ -62,6 +62,9 @@ struct headway_scheduling {
 
     /* Workers of this process; ranks of one are neighbours, at the start. */
     int workers;
+
+    /* Whether a rank stays with the worker that it has first. */
+    int binds_ranks;
 };
 
 /*

@@ -82,7 +82,12 @@ RankCrew::RankCrew(const HostPlan::Crew& plan, int rank_count)
     : rank_count_(rank_count),
       sleeps_suspend_(plan.sleeps_suspend),
       crew_(options_of(plan)),
-      scheduling_{&yield, &wait, &wake, &runs_rank, static_cast<int>(crew_.core_count())}
+      scheduling_{&yield,
+                  &wait,
+                  &wake,
+                  &runs_rank,
+                  static_cast<int>(crew_.core_count()),
+                  plan.binds_ranks ? 1 : 0}
 {
     ::sched_getaffinity(0, sizeof allowed_, &allowed_);
     // The child of a fork has one thread, which runs no task and goes its own way.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alltoall with blocks of one size, of many, and of many types (MPI-5.0 section 6.8).
-#include "abi/collective_calls.hpp"
+#include "abi/block_check.hpp"
 #include "abi_calls.hpp"
 
 namespace headway::abi {

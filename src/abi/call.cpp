@@ -72,7 +72,7 @@ object::ErrorHandler* Call::handler() const noexcept
     if (rank_ != nullptr && rank_->phase == object::Phase::running && rank_->self != nullptr) {
         return rank_->self->error_handler();
     }
-    return object::predefined_error_handler(object::bits_of(MPI_ERRORS_ARE_FATAL));
+    return object::initial_error_handler(rank_);
 }
 
 void Call::run_user_handler(object::ErrorHandler& chosen, int error_class)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abi/type_check.hpp"
+#include "object/distant_note.hpp"
 
 namespace headway::abi {
 namespace {
@@ -38,7 +39,7 @@ std::uint64_t operation_of(const CollectiveCall& collective)
     // Each rank has an address of its own for a user's operator.
     constexpr std::uint64_t user_operator = 1U << 16;
     return has_user_operator(collective) ? user_operator
-                                         : static_cast<std::uint64_t>(collective.reduction.op);
+                                         : static_cast<std::uint64_t>(collective.reduction.op) + 1;
 }
 
 bool is_reduction(Collective kind)
@@ -49,7 +50,7 @@ bool is_reduction(Collective kind)
 }
 
 /// What all members must say alike of the elements.
-object::ElementNote elements_of(const CollectiveCall& collective)
+object::ElementNote elements_of(const CollectiveCall& collective, std::uint64_t count)
 {
     static constexpr std::array<const char*, static_cast<std::size_t>(data::ReduceOperator::count)>
         operators{"MPI_MAX",  "MPI_MIN",  "MPI_SUM", "MPI_PROD", "MPI_LAND",   "MPI_LOR",
@@ -57,7 +58,7 @@ object::ElementNote elements_of(const CollectiveCall& collective)
     if (collective.type == nullptr) {
         return {};
     }
-    object::ElementNote note = note_of(*collective.type->layout, collective.type_count);
+    object::ElementNote note = note_of(*collective.type->layout, count);
     if (is_reduction(collective.collective)) {
         const std::size_t used = std::strlen(note.text);
         std::snprintf(note.text + used, sizeof note.text - used, ", %s",
@@ -94,16 +95,43 @@ bool is_listed_form(std::string_view narrow)
     return form.ends_with('v') || form.ends_with('w');
 }
 
-CallSignature signature_of(std::string_view name, const CollectiveCall& collective)
+/// Between groups each has blocks of its own, of one vector that all have alike.
+void describe_whole(const CollectiveCall& collective, int group_size, CallSignature& own)
+{
+    std::uint64_t count = 0;
+    for (const engine::BlockRange& block : collective.send_blocks) {
+        count += block.count;
+    }
+    if (collective.send_blocks.empty()) {
+        count = collective.count * static_cast<std::uint64_t>(group_size);
+    }
+    own.operation = operation_of(collective);
+    own.elements = elements_of(collective, count);
+    own.bytes = static_cast<std::int64_t>(count * collective.element_bytes);
+}
+
+/// `group_size`: members of the caller's group.
+CallSignature signature_of(std::string_view name, const CollectiveCall& collective, int group_size)
 {
     CallSignature own(name);
     const Collective kind = collective.collective;
-    // Each member names other neighbours, and each group another root.
-    if (collective.is_between_groups || protocol::coll::is_of_neighbors(kind)) {
+    // Each member names other neighbours.
+    if (protocol::coll::is_of_neighbors(kind)) {
         return own;
     }
-    if (has_root(kind)) {
+    if (has_root(kind) && collective.root != protocol::coll::no_root) {
         own.root = collective.root;
+    }
+    if (collective.is_between_groups && kind == Collective::reduce_scatter) {
+        describe_whole(collective, group_size, own);
+        return own;
+    }
+    // Of blocks between groups only both ends know (block_check), and the root's group knows only
+    // who is the root.
+    if (collective.is_between_groups &&
+        (collective.type == nullptr ||
+         (kind != Collective::reduce && kind != Collective::allreduce))) {
+        return own;
     }
     if (kind == Collective::allgatherv) {
         own.operation = hash_of(collective.receive_blocks);
@@ -114,7 +142,7 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
         return own;
     }
     own.operation = operation_of(collective);
-    own.elements = elements_of(collective);
+    own.elements = elements_of(collective, collective.type_count);
     if (kind == Collective::reduce_scatter && !collective.send_blocks.empty()) {
         own.operation ^= hash_of(collective.send_blocks);
         return own;
@@ -123,22 +151,45 @@ CallSignature signature_of(std::string_view name, const CollectiveCall& collecti
     return own;
 }
 
+/// The leader is on another node, where the call is compared.
+int tell_leader(Call& call, const object::Communicator& comm, const CallOrder::Turn& turn,
+                const CallSignature& own)
+{
+    object::DistantNote note;
+    note.topic = object::DistantNote::Topic::call;
+    note.turn = turn;
+    note.signature = own;
+    comm.name().copy(note.communicator, sizeof note.communicator - 1);
+    const bool is_told =
+        object::send_note(rank_of(call).driver(), comm.joint_scope().peer(0), note);
+    return is_told ? MPI_SUCCESS : fail_for_memory(call);
+}
+
 }  // namespace
 
-int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* collective)
+int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* collective,
+                  std::uint64_t* number)
 {
-    if (comm.size() == 1) {
+    if (comm.joint_scope().size == 1) {
         return MPI_SUCCESS;
     }
     object::Rank& rank = rank_of(call);
     const std::string_view name = narrow_name(call.name());
     const CallSignature own =
-        collective != nullptr ? signature_of(name, *collective) : CallSignature(name);
+        collective != nullptr ? signature_of(name, *collective, comm.size()) : CallSignature(name);
+    const CallOrder::Turn turn =
+        rank.process().call_order()->take_turn(rank.driver().allocator(), comm);
+    if (turn.number == 0) {
+        return fail_for_memory(call);
+    }
+    *number = std::uint64_t{turn.life} << 32 | turn.number;
+    if (rank.driver().node().is_distant(comm.joint_scope().peer(0))) {
+        return tell_leader(call, comm, turn, own);
+    }
     CallSignature other;
     int other_rank = 0;
-    std::uint64_t number = 0;
     const CallOrder::Answer answer = rank.process().call_order()->compare(
-        rank.driver().allocator(), comm, own, &other, &other_rank, &number);
+        rank.driver().allocator(), turn, own, &other, &other_rank);
     if (answer == CallOrder::Answer::agrees) {
         return MPI_SUCCESS;
     }
@@ -150,8 +201,8 @@ int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* 
     return call.fail(MPI_ERR_OTHER,
                      "collective call %llu on communicator '%.64s' is %s on this rank but %s on "
                      "rank %d%s; let all members make the same calls in the same order",
-                     static_cast<unsigned long long>(number), comm.name().c_str(), here.c_str(),
-                     there.c_str(), other_rank,
+                     static_cast<unsigned long long>(turn.number), comm.name().c_str(),
+                     here.c_str(), there.c_str(), other_rank,
                      here == there ? ", with other counts, types or another operator" : "");
 }
 

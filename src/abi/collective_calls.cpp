@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "abi/block_check.hpp"
 #include "abi/call_order.hpp"
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
@@ -49,11 +50,6 @@ bool set_uniform(Call& call, CollectiveCall& collective, const UniformSide& side
     const std::uint64_t elements = static_cast<std::uint64_t>(side.count) * blocks;
     *place = as_one_run(collective, kept, type, side.buffer, elements);
     return true;
-}
-
-const object::Datatype& type_of_block(Call& call, const ListedSide& side, std::uint32_t block)
-{
-    return type_of(call, side.datatypes != nullptr ? side.datatypes[block] : side.datatype);
 }
 
 /// Where a block of a listed side begins, counted from the buffer.
@@ -110,11 +106,21 @@ int bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype datatype, int 
     CollectiveCall collective;
     collective.collective = Collective::bcast;
     collective.root = joint_root(root, comm);
-    if (root != MPI_PROC_NULL &&
-        !set_receive(call, collective, UniformSide{buffer, count, datatype}, 1)) {
+    const UniformSide side{buffer, count, datatype};
+    if (root != MPI_PROC_NULL && !set_receive(call, collective, side, 1)) {
         return MPI_ERR_COUNT;
     }
-    return run(call, comm, std::move(collective), completion);
+    return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
+        if (!comm.is_inter()) {
+            return;
+        }
+        if (has_own_part(root)) {
+            notes.take(side, 0, joint_root(root, comm));
+        }
+        for (std::uint32_t i = 0; root == MPI_ROOT && i < size_of(comm); ++i) {
+            notes.give(side, 0, notes.joint_peer(i));
+        }
+    });
 }
 
 CollectiveCall barrier()
@@ -209,18 +215,9 @@ int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
 
 }  // namespace
 
-int run(Call& call, Communicator& comm, CollectiveCall&& collective, Completion completion)
+int run_in_turn(Call& call, Communicator& comm, CollectiveCall&& collective, Completion completion)
 {
     object::Rank& rank = rank_of(call);
-    collective.is_between_groups = comm.is_inter();
-    if (comm.is_inter() && collective.in_place) {
-        return call.fail(MPI_ERR_BUFFER,
-                         "MPI_IN_PLACE has no meaning between the groups of an inter-communicator; "
-                         "give a buffer");
-    }
-    if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
-        return error;
-    }
     if (completion.is_persistent()) {
         const MPI_Request made =
             object::make_repeated_collective(rank, comm, std::move(collective));

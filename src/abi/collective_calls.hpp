@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "abi/call_order.hpp"
 #include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "object/collective.hpp"
@@ -76,9 +77,38 @@ void set_send_vector(Call& call, object::CollectiveCall& collective, const void*
 void set_receive_vector(Call& call, object::CollectiveCall& collective, void* buffer,
                         MPI_Count count, MPI_Datatype datatype);
 
+inline const object::Datatype& type_of_block(Call& call, const ListedSide& side,
+                                             std::uint32_t block)
+{
+    return type_of(call, side.datatypes != nullptr ? side.datatypes[block] : side.datatype);
+}
+
+/// The two halves of run(), between which calls are compared (HEADWAY_CHECK).
+inline int prepare(Call& call, const object::Communicator& comm, object::CollectiveCall& collective)
+{
+    collective.is_between_groups = comm.is_inter();
+    if (comm.is_inter() && collective.in_place) [[unlikely]] {
+        return call.fail(MPI_ERR_BUFFER,
+                         "MPI_IN_PLACE has no meaning between the groups of an inter-communicator; "
+                         "give a buffer");
+    }
+    return MPI_SUCCESS;
+}
+int run_in_turn(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
+                Completion completion);
+
 /// Starts what was described and waits for it, or makes a request of it.
-int run(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
-        Completion completion);
+inline int run(Call& call, object::Communicator& comm, object::CollectiveCall&& collective,
+               Completion completion)
+{
+    if (const int error = prepare(call, comm, collective); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
+    if (const int error = check_order(call, comm, &collective); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
+    return run_in_turn(call, comm, std::move(collective), completion);
+}
 
 /// Blocks of those sides that have one for every rank that messages can name.
 inline std::uint32_t size_of(const object::Communicator& comm) noexcept
@@ -133,19 +163,6 @@ bool set_sides(Call& call, object::CollectiveCall& collective, const Sent& sent,
         }
     }
     return true;
-}
-
-/// A call without a root: each rank gives `blocks` blocks and gets one from every rank. What is
-/// given may be in place.
-template <typename Sent, typename Received>
-int run_unrooted(Call& call, protocol::coll::Collective kind, const Sent& sent,
-                 std::uint32_t blocks, const Received& received, object::Communicator& comm,
-                 Completion completion)
-{
-    object::CollectiveCall collective;
-    collective.collective = kind;
-    const bool counted = set_sides(call, collective, sent, blocks, received, size_of(comm));
-    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
 }
 
 }  // namespace headway::abi

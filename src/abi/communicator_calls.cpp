@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators (MPI-5.0 section 7.4).
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -184,35 +183,6 @@ int create_between(Call& call, Communicator& comm, const object::Group& group, M
         object::TwoGroups{is_first ? first : second, is_first ? second : first, is_first}, newcomm);
 }
 
-/// What ranks that stay together have in common, or MPI_UNDEFINED. None: no type of the standard.
-std::optional<int> color_of_type(Rank& rank, int split_type, const object::Info& info)
-{
-    const int node = rank.process().placement().node;
-    switch (split_type) {
-        case MPI_COMM_TYPE_SHARED:
-            return node;
-        case MPI_COMM_TYPE_HW_GUIDED:
-        case MPI_COMM_TYPE_RESOURCE_GUIDED: {
-            // The one resource that every library knows; others give MPI_COMM_NULL (MPI-5.0 section
-            // 7.4.2).
-            const std::string* const set = info.find("mpi_pset_name");
-            if (set != nullptr && split_type == MPI_COMM_TYPE_RESOURCE_GUIDED) {
-                const std::vector<int> members = object::find_process_set(rank, *set);
-                return members.empty() ? MPI_UNDEFINED : members.front();
-            }
-            const std::string* const resource = info.find("mpi_hw_resource_type");
-            return resource != nullptr && *resource == "mpi_shared_memory" ? node : MPI_UNDEFINED;
-        }
-        case MPI_COMM_TYPE_HW_UNGUIDED:
-            // Needs a resource smaller than the node, and ranks are bound to none that is known
-            // here.
-        case MPI_UNDEFINED:
-            return MPI_UNDEFINED;
-        default:
-            return std::nullopt;
-    }
-}
-
 int free_communicator(Call& call, Communicator* comm_object, MPI_Comm* comm)
 {
     if (const int error = check_order(call, *comm_object); error != MPI_SUCCESS) [[unlikely]] {
@@ -309,20 +279,6 @@ int Comm_create_group(Call& call, Communicator* comm, object::Group* group, int 
 int Comm_split(Call& call, Communicator* comm, int color, int key, MPI_Comm* newcomm)
 {
     return split_communicator(call, *comm, color, key, newcomm);
-}
-
-int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI_Info info,
-                    MPI_Comm* newcomm)
-{
-    const auto color = color_of_type(rank_of(call), split_type, hints_of(call, info));
-    if (!color) {
-        return call.fail(MPI_ERR_ARG,
-                         "split_type = %d is no way to split; use "
-                         "MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
-                         "_RESOURCE_GUIDED or MPI_UNDEFINED",
-                         split_type);
-    }
-    return split_communicator(call, *comm, *color, key, newcomm);
 }
 
 int Comm_free(Call& call, Communicator* comm_object, MPI_Comm* comm)

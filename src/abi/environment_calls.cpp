@@ -175,12 +175,6 @@ int Get_processor_name(Call& /*call*/, char* name, int* resultlen)
     return MPI_SUCCESS;
 }
 
-int Get_hw_resource_info(Call& call, MPI_Info* hw_info)
-{
-    // No type of resource is known here that could be asked for by a URI.
-    return make_info(call, {}, hw_info);
-}
-
 int Alloc_mem(Call& call, MPI_Aint size, MPI_Info /*info*/, void* baseptr)
 {
     void* memory = nullptr;

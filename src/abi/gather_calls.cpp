@@ -2,7 +2,7 @@
 // Gather, scatter and allgather with blocks of one size and of many (MPI-5.0 sections 6.5 to 6.7).
 #include <type_traits>
 
-#include "abi/collective_calls.hpp"
+#include "abi/block_check.hpp"
 #include "abi_calls.hpp"
 
 namespace headway::abi {
@@ -31,10 +31,25 @@ int gather(Call& call, const UniformSide& own, const All& all, int root, Communi
     CollectiveCall collective = rooted(Collective::gather, root, own, comm);
     collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool gives = has_own_part(root) && !collective.in_place;
-    const bool counted =
-        (!gives || set_send(call, collective, own, 1)) &&
-        (!is_at_root(root, comm) || set_receive(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
+    const bool takes = is_at_root(root, comm);
+    if ((gives && !set_send(call, collective, own, 1)) ||
+        (takes && !set_receive(call, collective, all, size_of(comm)))) {
+        return MPI_ERR_COUNT;
+    }
+    return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
+        if (!comm.is_inter() && std::is_same_v<All, UniformSide>) {
+            return;
+        }
+        if (gives) {
+            notes.give(own, 0, joint_root(root, comm));
+        }
+        for (std::uint32_t i = 0; takes && i < size_of(comm); ++i) {
+            const std::uint32_t peer = notes.joint_peer(i);
+            if (gives || peer != notes.own()) {
+                notes.take(all, i, peer);
+            }
+        }
+    });
 }
 
 template <typename All>
@@ -44,10 +59,25 @@ int scatter(Call& call, const All& all, const UniformSide& own, int root, Commun
     CollectiveCall collective = rooted(Collective::scatter, root, own, comm);
     collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool takes = has_own_part(root) && !collective.in_place;
-    const bool counted =
-        (!takes || set_receive(call, collective, own, 1)) &&
-        (!is_at_root(root, comm) || set_send(call, collective, all, size_of(comm)));
-    return counted ? run(call, comm, std::move(collective), completion) : MPI_ERR_COUNT;
+    const bool gives = is_at_root(root, comm);
+    if ((takes && !set_receive(call, collective, own, 1)) ||
+        (gives && !set_send(call, collective, all, size_of(comm)))) {
+        return MPI_ERR_COUNT;
+    }
+    return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
+        if (!comm.is_inter() && std::is_same_v<All, UniformSide>) {
+            return;
+        }
+        if (takes) {
+            notes.take(own, 0, joint_root(root, comm));
+        }
+        for (std::uint32_t i = 0; gives && i < size_of(comm); ++i) {
+            const std::uint32_t peer = notes.joint_peer(i);
+            if (takes || peer != notes.own()) {
+                notes.give(all, i, peer);
+            }
+        }
+    });
 }
 
 template <typename All>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbourhood collectives (MPI-5.0 sections 8.6 to 8.8).
-#include "abi/collective_calls.hpp"
+#include "abi/block_check.hpp"
 #include "abi_calls.hpp"
 
 namespace headway::abi {
@@ -26,7 +26,9 @@ int exchange(Call& call, Collective kind, const Sent& sent, std::uint32_t blocks
     if (!set_sides(call, collective, sent, blocks, received, sources)) {
         return MPI_ERR_COUNT;
     }
-    return run(call, comm, std::move(collective), completion);
+    return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
+        notes.exchange_with_neighbors(sent, kind == Collective::neighbor_allgather, received);
+    });
 }
 
 template <typename Received>

@@ -162,6 +162,12 @@ int split_communicator(Call& call, Communicator& comm, int color, int key, MPI_C
     if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
     }
+    return split_in_turn(call, comm, color, key, newcomm, topology);
+}
+
+int split_in_turn(Call& call, Communicator& comm, int color, int key, MPI_Comm* newcomm,
+                  const std::shared_ptr<const object::Topology>& topology)
+{
     Rank& rank = rank_of(call);
     const engine::Scope& scope = comm.joint_scope();
     const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};

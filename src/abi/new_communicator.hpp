@@ -58,5 +58,8 @@ int create_from_group(Call& call, const object::Group& group, int tag, MPI_Comm*
 int split_communicator(Call& call, object::Communicator& comm, int color, int key,
                        MPI_Comm* newcomm,
                        const std::shared_ptr<const object::Topology>& topology = nullptr);
+/// The same within a call whose turn has been checked (check_order).
+int split_in_turn(Call& call, object::Communicator& comm, int color, int key, MPI_Comm* newcomm,
+                  const std::shared_ptr<const object::Topology>& topology = nullptr);
 
 }  // namespace headway::abi

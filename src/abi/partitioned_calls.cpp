@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Partitioned messages (MPI-5.0 chapter 4).
+#include "abi/block_check.hpp"
 #include "abi/transfer.hpp"
+#include "abi/type_check.hpp"
 #include "abi_calls.hpp"
+#include "object/note_board.hpp"
 #include "object/partitioned.hpp"
+#include "object/process.hpp"
 #include "object/request.hpp"
 
 namespace headway::abi {
@@ -11,6 +15,42 @@ namespace {
 using object::Communicator;
 using object::Partitioned;
 using object::Rank;
+
+/// For HEADWAY_CHECK=messages: whoever of both sides comes second compares all that the message
+/// has. How each side cuts it into partitions is its own matter.
+int compare_sides(Call& call, Communicator& comm, const Partitioned::Description& message,
+                  std::uint32_t number, const object::ElementNote& own)
+{
+    using object::NoteBoard;
+    Rank& rank = rank_of(call);
+    const bool is_send = message.kind == engine::OpKind::send;
+    const auto self = static_cast<std::uint32_t>(rank.world_rank);
+    const std::uint32_t peer = comm.scope().job_rank(static_cast<std::uint32_t>(message.peer));
+    const NoteBoard::Name name{.sender = is_send ? self : peer,
+                               .receiver = is_send ? peer : self,
+                               .number = number,
+                               .context = comm.context(),
+                               .leader = comm.joint_scope().job_rank(0),
+                               .slot = static_cast<std::uint32_t>(message.tag),
+                               .side = is_send ? NoteBoard::Side::given : NoteBoard::Side::taken};
+    object::ElementNote other;
+    const auto meeting =
+        meet(call, comm, comm.scope().peer(static_cast<std::uint32_t>(message.peer)), name, own,
+             object::DistantNote::Topic::partitioned, &other);
+    if (meeting == NoteBoard::Meeting::no_memory) {
+        return fail_for_memory(call);
+    }
+    if (meeting == NoteBoard::Meeting::is_first || own.is_same_block(other)) {
+        return MPI_SUCCESS;
+    }
+    return call.fail(MPI_ERR_TYPE,
+                     "the partitioned message %s rank %u of MPI_COMM_WORLD (tag %d, communicator "
+                     "'%.64s') is %s here as %s, but %s there as %s; give both sides the same "
+                     "types, and the same number in all partitions",
+                     is_send ? "to" : "from", peer, message.tag, comm.name().c_str(),
+                     is_send ? "sent" : "received", own.text, is_send ? "received" : "sent",
+                     other.text);
+}
 
 int make(Call& call, engine::OpKind kind, const void* buf, int partitions, MPI_Count count,
          MPI_Datatype datatype, int peer, int tag, Communicator& comm, MPI_Request* request)
@@ -43,11 +83,17 @@ int make(Call& call, engine::OpKind kind, const void* buf, int partitions, MPI_C
         .first_byte = bytes_behind(buf, type.first_byte),
         .peer = peer,
         .tag = tag};
-    const MPI_Request made = make_persistent(rank, new Partitioned(rank, comm, description));
+    auto* const message = new Partitioned(rank, comm, description);
+    const std::uint32_t number = message->number();
+    const MPI_Request made = make_persistent(rank, message);
     if (made == MPI_REQUEST_NULL) {
         return fail_for_memory(call);
     }
     *request = made;
+    if (rank.process().sent_types() != nullptr && peer != MPI_PROC_NULL) [[unlikely]] {
+        return compare_sides(call, comm, description, number,
+                             note_of(*type.layout, static_cast<std::uint64_t>(total)));
+    }
     return MPI_SUCCESS;
 }
 

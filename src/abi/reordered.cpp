@@ -13,6 +13,7 @@ namespace {
 
 using object::Communicator;
 using object::Site;
+using platform::Hardware;
 
 /// What every rank knows of the place of another one.
 Site known_site(const object::Process& process, int world_rank)
@@ -27,7 +28,9 @@ Site own_site(object::Rank& rank)
 {
     Site site = known_site(rank.process(), rank.world_rank);
     if (rank.process().knobs().reorder_group == 0) {
-        site.cache = platform::last_cache_number();
+        const platform::HardwarePlace place = rank.process().hardware_of_rank();
+        const int last = place.of(Hardware::l3_cache);
+        site.cache = last != place.unknown ? last : place.of(Hardware::l2_cache);
     }
     return site;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/message_calls.hpp"
+#include "base/diagnostics.hpp"
 #include "base/result.hpp"
 #include "object/packed.hpp"
 #include "protocol/point_to_point.hpp"
@@ -40,7 +41,8 @@ inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype 
     transfer->count = static_cast<std::uint64_t>(count);
     transfer->address = bytes_behind(buf, type->first_byte);
     transfer->is_packed = !type->is_one_run(transfer->count);
-    transfer->is_special = transfer->is_packed || call.rank().compares_types;
+    transfer->is_special =
+        transfer->is_packed || (base::has_diagnostics && call.rank().compares_types);
     return size_of(call, count, *type, &transfer->bytes);
 }
 

@@ -9,8 +9,9 @@
 #include <string_view>
 
 #include "engine/observation.hpp"
+#include "object/distant_note.hpp"
+#include "object/note_board.hpp"
 #include "object/process.hpp"
-#include "object/sent_types.hpp"
 
 namespace headway::abi {
 namespace {
@@ -113,7 +114,10 @@ class ComparedReceive final : public object::OpKeep {
         ElementNote sent;
         const bool is_known = rank.process().sent_types()->take(
             driver.allocator(),
-            {peer_of(comm_, op.status_source), driver.rank().rank, op.header.sequence}, &sent);
+            {.sender = driver.node().job_rank(peer_of(comm_, op.status_source)),
+             .receiver = driver.rank().job_rank,
+             .number = op.header.sequence},
+            &sent);
         if (!is_known || op.error != engine::OpError::none || is_same(sent, op.status_bytes)) {
             return;
         }
@@ -158,6 +162,7 @@ ElementNote note_of(const data::Layout& layout, std::uint64_t count)
     std::snprintf(note.text, sizeof note.text, "%s", describe(signature, count).c_str());
     note.is_untyped = is_untyped(signature);
     note.digest = data::digest_of(signature, count * signature.elements(), class_of);
+    note.bytes = count * layout.size_bytes();
     return note;
 }
 
@@ -165,10 +170,17 @@ std::uint32_t leave_note(object::Rank& rank, std::uint32_t peer, const Transfer&
 {
     engine::Driver& driver = rank.driver();
     const std::uint32_t number = engine::take_message_number(driver, peer);
-    const bool is_left =
-        rank.process().sent_types()->leave(driver.allocator(), {driver.rank().rank, peer, number},
-                                           note_of(*transfer.type->layout, transfer.count));
-    return is_left ? number : 0;
+    const object::NoteBoard::Name name{.sender = driver.rank().job_rank,
+                                       .receiver = driver.node().job_rank(peer),
+                                       .number = number};
+    const ElementNote note = note_of(*transfer.type->layout, transfer.count);
+    if (driver.node().is_distant(peer)) {
+        object::DistantNote told;
+        told.name = name;
+        told.elements = note;
+        return object::send_note(driver, peer, told) ? number : 0;
+    }
+    return rank.process().sent_types()->leave(driver.allocator(), name, note) ? number : 0;
 }
 
 void compare_at_end(object::Communicator& comm, Op* receive, const Transfer& transfer)

@@ -26,7 +26,8 @@ class Bedding {
         }
         slot_ = new (place) sync::ThreadSlot;
         waiters_ = reinterpret_cast<sync::Waiter*>(slot_ + 1);
-        slot_->belong_to(&driver.rank().ownership);
+        slot_->belong_to(&driver.rank().ownership,
+                         driver.lock().is_enabled() ? &driver.rank().threads.asleep : nullptr);
         const auto live = std::ranges::count_if(ops, [](const Op* op) { return op != nullptr; });
         slot_->arm(std::min(needed, static_cast<std::int32_t>(live)),
                    static_cast<std::uint32_t>(live));

@@ -28,7 +28,8 @@ bool may_come_from_afar(transport::FrameKind kind) noexcept
 {
     return kind == transport::FrameKind::eager || kind == transport::FrameKind::distant_offer ||
            kind == transport::FrameKind::distant_request ||
-           kind == transport::FrameKind::distant_bytes;
+           kind == transport::FrameKind::distant_bytes ||
+           kind == transport::FrameKind::distant_note;
 }
 
 /// Ends the job if a host is lost.

@@ -139,6 +139,13 @@ class RankLock {
             }
         }
     }
+    /// All of them are to look around.
+    void wake_all_sleepers() noexcept
+    {
+        for (const Sleeper& sleeper : sleepers_) {
+            wake(sleeper);
+        }
+    }
     bool has_sleepers() const noexcept { return !sleepers_.empty(); }
 
     /// Thread rule: any thread.

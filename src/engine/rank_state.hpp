@@ -98,6 +98,18 @@ struct CallTable {
     CallTally tallies[functions_max];
 };
 
+/// What the deadlock report knows of the threads of a rank that has several (engine/standstill).
+struct ThreadsOfRank {
+    // 1 where they may all call at once: while one sleeps, others may compute. Written once, before
+    // the second thread can call; read by the rank that sees all asleep, relaxed.
+    std::atomic<std::uint32_t> are_several{0};
+    // Asleep beside the one that sleeps on the ownership word, and not woken. Written by them and
+    // by who wakes them, see sync::ThreadSlot.
+    std::atomic<std::int32_t> asleep{0};
+    // How often one of them has lain down. Written with the rank's lock, read likewise.
+    std::atomic<std::uint64_t> sleeps{0};
+};
+
 struct RankState {
     // The lines that peers write.
     alignas(64) sync::OwnershipWord ownership;
@@ -149,6 +161,7 @@ struct RankState {
     std::uint32_t job_rank = 0;  ///< number in the job, for sentences
     std::uint32_t process = 0;   ///< index of its process on the node
 
+    ThreadsOfRank threads;
     RankCounters counters;
     CallTable* calls = nullptr;  ///< null unless there is a profile; written when the rank starts
 
@@ -170,6 +183,8 @@ struct ProcessEntry {
 
     // What its agent sleeps on: an ownership word of which the agent is the owner.
     sync::OwnershipWord agent_bed;
+    // Threads of the library in this process. Written by who starts and ends them, relaxed.
+    std::atomic<std::uint32_t> own_threads{0};
     // Counts, relaxed. Written by the agent, the first by its second thread too; read by anyone.
     std::atomic<std::uint64_t> agent_wakes{0};
     std::atomic<std::uint64_t> agent_turns{0};  ///< times it took a rank's word
@@ -206,13 +221,12 @@ struct Directory {
     bool lets_read = false;    ///< and read each other's memory in collectives (peer_reading)
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
-    // Ranks whose threads may all call at once: where one sleeps, others may still compute. Set
-    // by ranks that start, read by one that sees all asleep.
-    std::atomic<std::uint32_t> threaded_ranks{0};
     // 1 once a rank has seen that all wait and nothing moves: each says then what it waits for, and
     // the last one ends the job. A futex for the others.
     std::atomic<std::uint32_t> is_standing_still{0};
-    std::atomic<std::uint32_t> ranks_told{0};
+    std::atomic<std::uint32_t> threads_told{0};
+    // How many are to do so. Written by that rank before.
+    std::uint32_t threads_standing = 0;
     // Who writes the trace has set it: one writes, whatever happens.
     std::atomic<bool> is_trace_taken{false};
 };

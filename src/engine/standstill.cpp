@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/diagnostics.hpp"
 #include "platform/call_site.hpp"
 #include "platform/fatal.hpp"
 #include "platform/futex.hpp"
@@ -41,7 +42,7 @@ bool is_another_awake(const Directory& directory, std::uint32_t own, std::uint32
 }
 
 /// Whether the last one to fall asleep looks around. Frames that are withheld ring nobody's bell,
-/// simulations see to themselves, and of a rank with threads others may still compute.
+/// and simulations see to themselves.
 /// The next rank is asked first: a line that this core has, mostly, where the sets are changed by
 /// all of them.
 bool may_stand_still(Node& node, std::uint32_t own)
@@ -50,7 +51,6 @@ bool may_stand_still(Node& node, std::uint32_t own)
     return node.knobs.deadlock_ms != 0 && node.is_plain && node.network == nullptr &&
            !is_another_awake(node.directory, own, 1) &&
            node.directory.idle.covers_with(node.directory.ended, node.directory.rank_count) &&
-           node.directory.threaded_ranks.load(std::memory_order_relaxed) == 0 &&
            !is_another_awake(node.directory, own, node.directory.rank_count);
 }
 
@@ -61,21 +61,48 @@ bool is_agent_asleep(const ProcessEntry& process)
     return bed.is_free() || (bed.is_parked() && !bed.is_rung());
 }
 
-/// Nothing: somebody is awake, or about to be.
-std::optional<Pulse> take_pulse(Node& node)
+/// The threads of a rank that sleep, if that is all that its process has but the library's own.
+/// Nothing: there is another one, which may compute and call MPI at any time, or is about to wake.
+std::optional<std::uint32_t> count_asleep(const Directory& directory, const RankState& rank)
+{
+    // Relaxed: see ThreadsOfRank.
+    if (rank.threads.are_several.load(std::memory_order_relaxed) == 0) {
+        return 1;
+    }
+    for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
+        if (i != rank.rank && directory.ranks[i]->process == rank.process) {
+            return std::nullopt;  // threads of whose rank nobody knows
+        }
+    }
+    const ProcessEntry& process = directory.processes[rank.process];
+    const std::int32_t beside = rank.threads.asleep.load(std::memory_order_relaxed);
+    const auto own = static_cast<int>(process.own_threads.load(std::memory_order_relaxed));
+    if (beside < 0 || platform::count_threads(process.process_id) != 1 + beside + own) {
+        return std::nullopt;
+    }
+    return 1 + static_cast<std::uint32_t>(beside);
+}
+
+/// Nothing: somebody is awake, or about to be. `threads`: how many sleep.
+std::optional<Pulse> take_pulse(Node& node, std::uint32_t* threads)
 {
     const Directory& directory = node.directory;
     Pulse pulse;
+    *threads = 0;
     for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
         if (directory.ended.has(i)) {
             continue;
         }
         const RankState* const rank = directory.ranks[i];
-        if (!is_asleep(rank)) {
+        const std::optional<std::uint32_t> asleep =
+            is_asleep(rank) ? count_asleep(directory, *rank) : std::nullopt;
+        if (!asleep.has_value()) {
             return std::nullopt;
         }
-        // Relaxed: a rank that woke and sleeps again has counted in between.
+        *threads += *asleep;
+        // Relaxed: a thread that woke and sleeps again has counted in between.
         pulse.push_back(rank->counters.parks.load(std::memory_order_relaxed));
+        pulse.push_back(rank->threads.sleeps.load(std::memory_order_relaxed));
     }
     for (std::uint32_t i = 0; i < directory.process_count; ++i) {
         if (!is_agent_asleep(directory.processes[i])) {
@@ -86,9 +113,10 @@ std::optional<Pulse> take_pulse(Node& node)
     return pulse;
 }
 
-void wake_all(Node& node)
+void wake_all(Node& node, std::uint32_t threads)
 {
     Directory& directory = node.directory;
+    directory.threads_standing = threads;
     // (1) release, pairs with (2): woken ranks see why.
     directory.is_standing_still.store(1, std::memory_order_release);
     for (std::uint32_t i = 0; i < directory.rank_count; ++i) {
@@ -111,16 +139,17 @@ void sleep_until_rung(Driver& driver)
 {
     Node& node = driver.node();
     sync::OwnershipWord& word = driver.rank().ownership;
-    if (!may_stand_still(node, driver.rank().rank)) {
+    if (!base::has_diagnostics || !may_stand_still(node, driver.rank().rank)) {
         word.park();
         return;
     }
     const std::int64_t look_ns = static_cast<std::int64_t>(node.knobs.deadlock_ms) * 500'000;
     std::optional<Pulse> before;
     while (!word.park(platform::Deadline::after_ns(look_ns))) {
-        std::optional<Pulse> now = take_pulse(node);
+        std::uint32_t threads = 0;
+        std::optional<Pulse> now = take_pulse(node, &threads);
         if (now.has_value() && now == before) {
-            wake_all(node);
+            wake_all(node, threads);
             return;
         }
         before = std::move(now);
@@ -153,11 +182,14 @@ void report_standstill(Driver& driver, const WaitNote& note)
     platform::write_error("headway: rank " + std::to_string(rank) + ": waits in " + site.function +
                           (site.place.empty() ? "" : " at " + site.place) + " for " +
                           WaitNote::describe_wait(note) + "\n");
+    // Those that sleep beside this one tell as well.
+    driver.lock().wake_all_sleepers();
+    driver.lock().unlock();
     // (3) acq_rel, pairs with itself: the last one's lines come after the others'.
-    const std::uint32_t told = directory.ranks_told.fetch_add(1, std::memory_order_acq_rel) + 1;
+    const std::uint32_t told = directory.threads_told.fetch_add(1, std::memory_order_acq_rel) + 1;
     const std::uint32_t waiting = count_waiting(directory);
-    if (told < waiting) {
-        // The launcher ends this process when the last rank has told.
+    if (told < directory.threads_standing) {
+        // The launcher ends this process when the last one has told.
         const auto deadline = platform::Deadline::after_ns(patience_ns);
         while (platform::futex_wait(directory.is_standing_still, 1, deadline) !=
                platform::FutexWait::timed_out) {

@@ -3,7 +3,8 @@
 // Deadlocks of a whole job: all ranks asleep in the one wait, bells unrung, all agents asleep.
 // Then nobody is left who could ring. The rank that lies down last looks twice; where no rank has
 // stirred in between (counts of the node heap), it wakes all, each says what it waits for, and the
-// last one to do so ends the job.
+// last one to do so ends the job. Of a rank whose threads may all call, all threads of the process
+// must be known to sleep in MPI: the system says how many there are.
 #pragma once
 
 #include "engine/driver.hpp"
@@ -26,7 +27,8 @@ void note_end(Driver& driver);
 /// It begins again.
 void note_return(Driver& driver);
 
-/// Says what this rank waits for, and ends the job once all have. Requires: is_standing_still().
+/// Says what this thread waits for, and ends the job once all have. Requires: is_standing_still(),
+/// and the rank's lock.
 [[noreturn]] void report_standstill(Driver& driver, const WaitNote& note);
 
 }  // namespace headway::engine

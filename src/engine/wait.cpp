@@ -267,6 +267,9 @@ void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, b
         sweep_beside_parker(driver, condition);
     }
     lock.add_sleeper(&slot, is_for_all);
+    auto& sleeps = driver.rank().threads.sleeps;
+    // Relaxed: see ThreadsOfRank.
+    sleeps.store(sleeps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!condition()) {
         const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();
@@ -488,6 +491,9 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
                 sleep_beside(driver, condition, bedding->slot(), false);
                 if (condition()) {
                     return;
+                }
+                if (is_standing_still(driver)) [[unlikely]] {
+                    report_standstill(driver, note);
                 }
                 continue;
             }

@@ -8,13 +8,9 @@
 namespace headway::object {
 
 struct CallOrder::Record {
-    // Together the name: a context may serve several communicators without a common member.
-    std::uint32_t context;
-    std::uint32_t leader;  ///< member 0, as a rank of MPI_COMM_WORLD
-    std::uint64_t number;
-    std::uint32_t arrived;
-    std::uint32_t first_rank;  ///< whose call the signature is
+    Turn turn;  ///< of the first one who said as much as is known now, and his call
     CallSignature signature;
+    std::uint32_t arrived;
     Record* next;
 };
 
@@ -23,10 +19,21 @@ CallSignature::CallSignature(std::string_view function) noexcept
     function.copy(name, name_bytes - 1);
 }
 
-bool CallSignature::operator==(const CallSignature& other) const noexcept
+bool CallSignature::agrees_with(const CallSignature& other) const noexcept
 {
-    return std::strcmp(name, other.name) == 0 && root == other.root && bytes == other.bytes &&
-           operation == other.operation && elements.agrees_with(other.elements);
+    const auto is_same = [](auto own, auto others, auto unsaid) {
+        return own == others || own == unsaid || others == unsaid;
+    };
+    return std::strcmp(name, other.name) == 0 && is_same(root, other.root, nothing) &&
+           is_same(bytes, other.bytes, nothing) &&
+           is_same(operation, other.operation, std::uint64_t{0}) &&
+           (elements.text[0] == '\0' || other.elements.text[0] == '\0' ||
+            elements.agrees_with(other.elements));
+}
+
+int CallSignature::facts() const noexcept
+{
+    return (root != nothing ? 1 : 0) + (bytes != nothing ? 1 : 0) + (operation != 0 ? 1 : 0);
 }
 
 std::string describe(const CallSignature& signature)
@@ -45,32 +52,98 @@ std::string describe(const CallSignature& signature)
     return text;
 }
 
-CallOrder::Answer CallOrder::compare(memory::Allocator& allocator, Communicator& communicator,
-                                     const CallSignature& own, CallSignature* other,
-                                     int* other_rank, std::uint64_t* number) noexcept
+/// A communicator as one member sees it.
+struct CallOrder::Name {
+    std::uint64_t members;  ///< hash of their list
+    std::uint32_t context;
+    std::uint32_t rank;
+    const Communicator* communicator;  ///< null: all of the other three
+    bool operator==(const Name&) const = default;
+};
+
+/// How many there have been of a name; with a communicator, which of them it is.
+struct CallOrder::Life {
+    Name name;
+    std::uint32_t number;
+    Life* next;
+};
+
+/// 0: no room. Requires the lock.
+std::uint32_t CallOrder::life_of(memory::Allocator& allocator, const Name& name,
+                                 bool is_new) noexcept
+{
+    const auto find = [&](const Name& wanted) {
+        Life* life = lives_;
+        while (life != nullptr && !(life->name == wanted)) {
+            life = life->next;
+        }
+        if (life == nullptr) {
+            life = allocator.make<Life>(Life{wanted, 0, lives_});
+            lives_ = life != nullptr ? life : lives_;
+        }
+        return life;
+    };
+    Life* const own = find(name);
+    Life* const all = find({name.members, name.context, name.rank, nullptr});
+    if (own == nullptr || all == nullptr) {
+        return 0;
+    }
+    if (is_new) {
+        own->number = ++all->number;
+    }
+    return own->number;
+}
+
+CallOrder::Turn CallOrder::take_turn(memory::Allocator& allocator,
+                                     Communicator& communicator) noexcept
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const std::uint32_t leader = scope.peer(0);
-    *number = communicator.count_collective();
+    std::uint64_t members = 0xCBF2'9CE4'8422'2325;
+    for (std::uint32_t i = 0; i < scope.size; ++i) {
+        members = (members ^ scope.job_rank(i)) * 0x100'0000'01B3;
+    }
+    Turn turn{.context = scope.context,
+              .leader = scope.job_rank(0),
+              .number = static_cast<std::uint32_t>(communicator.count_collective()),
+              .size = scope.size,
+              .rank = scope.job_rank(scope.rank)};
+    if (lock_.lock(allocator.rank())) {
+        turn.life =
+            life_of(allocator, {members, turn.context, turn.rank, &communicator}, turn.number == 1);
+        lock_.unlock();
+    }
+    turn.number = turn.life != 0 ? turn.number : 0;
+    return turn;
+}
+
+CallOrder::Answer CallOrder::compare(memory::Allocator& allocator, const Turn& turn,
+                                     const CallSignature& own, CallSignature* other,
+                                     int* other_rank) noexcept
+{
     if (!lock_.lock(allocator.rank())) {
         return Answer::no_memory;
     }
-    Record** place = &buckets_[(scope.context + leader * 31 + *number * 7) % bucket_count];
-    while (*place != nullptr && ((*place)->context != scope.context || (*place)->leader != leader ||
-                                 (*place)->number != *number)) {
+    Record** place = &buckets_[(turn.context + turn.leader * 31 + turn.number * 7) % bucket_count];
+    while (*place != nullptr &&
+           ((*place)->turn.context != turn.context || (*place)->turn.leader != turn.leader ||
+            (*place)->turn.life != turn.life || (*place)->turn.number != turn.number ||
+            (*place)->turn.size != turn.size)) {
         place = &(*place)->next;
     }
     if (*place == nullptr) {
-        *place = allocator.make<Record>(
-            Record{scope.context, leader, *number, 0, allocator.rank(), own, nullptr});
+        *place = allocator.make<Record>(Record{turn, own, 0, nullptr});
     }
     Record* const record = *place;
     Answer answer = Answer::no_memory;
     if (record != nullptr) {
-        answer = record->signature == own ? Answer::agrees : Answer::differs;
+        answer = record->signature.agrees_with(own) ? Answer::agrees : Answer::differs;
         *other = record->signature;
-        *other_rank = static_cast<int>(record->first_rank);
-        if (++record->arrived == scope.size) {
+        *other_rank = static_cast<int>(record->turn.rank);
+        if (own.facts() > record->signature.facts()) {
+            record->signature = own;
+            record->turn = turn;
+        }
+        if (++record->arrived == turn.size) {
             *place = record->next;
             allocator.free(record);
         }

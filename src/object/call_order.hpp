@@ -13,7 +13,8 @@ namespace headway::object {
 
 class Communicator;
 
-/// One collective call as one member makes it: what all members must have in common. Plain data.
+/// One collective call as one member makes it: what all members must have in common. Between groups
+/// some do not know all of it, and leave it out. Plain data.
 struct CallSignature {
     static constexpr std::size_t name_bytes = 48;
     static constexpr std::int64_t nothing = -1;
@@ -23,37 +24,59 @@ struct CallSignature {
     char name[name_bytes] = {};    ///< of the function
     std::int64_t root = nothing;   ///< rank in the communicator
     std::int64_t bytes = nothing;  ///< of the vector or of one block, where all must give the same
-    std::uint64_t operation = 0;   ///< operator of a reduction, or the sizes of all blocks
+    std::uint64_t operation = 0;   ///< operator of a reduction, or the sizes of all blocks; or 0
     ElementNote elements;          ///< of the vector or of one block; of a reduction, its operator
 
-    bool operator==(const CallSignature& other) const noexcept;
+    /// What both say is the same.
+    bool agrees_with(const CallSignature& other) const noexcept;
+    /// How much it says.
+    int facts() const noexcept;
 };
 
 /// "MPI_Bcast with root 0 and 4 bytes".
 std::string describe(const CallSignature& signature);
 
 /// Compares the collective calls of the members of communicators (HEADWAY_CHECK=collectives). Who
-/// comes first to the n-th call on a communicator leaves a record in the node heap; each later one
-/// compares his own call with it, and the last one removes it. Nobody waits for anybody, so that
-/// programs run as without it. Lies in the node heap.
+/// comes first to the n-th call on a communicator leaves a record in the node heap of its member 0;
+/// each later one compares his own call with it, and the last one removes it. Nobody waits for
+/// anybody, so that programs run as without it. Lies in the node heap.
 ///
 /// Thread rule: any rank at any time; the lock inside is held for a few hundred instructions.
 class CallOrder {
   public:
     enum class Answer : std::uint8_t { agrees, differs, no_memory };
 
-    /// Counts as the communicator's next collective call. Where it differs, `*other` is the call
-    /// of rank `*other_rank` of MPI_COMM_WORLD, and both are call number `*number`, from 1 on.
-    Answer compare(memory::Allocator& allocator, Communicator& communicator,
-                   const CallSignature& own, CallSignature* other, int* other_rank,
-                   std::uint64_t* number) noexcept;
+    /// A member's next collective call on a communicator; ranks are those of MPI_COMM_WORLD. Plain
+    /// data.
+    struct Turn {
+        // Together the name: a context may serve several communicators without a common member.
+        std::uint32_t context = 0;
+        std::uint32_t leader = 0;  ///< member 0, on whose node calls are compared
+        std::uint32_t life = 0;    ///< of communicators of that name and these members
+        std::uint32_t number = 0;  ///< from 1 on
+        std::uint32_t size = 0;    ///< members that make the call
+        std::uint32_t rank = 0;    ///< who makes it
+    };
+
+    /// Counts as the communicator's next call. A context is used again when its leader has freed
+    /// it, while slower members have not come so far: so members count the communicators of a name
+    /// that they have seen. Number 0: the heap has no room.
+    Turn take_turn(memory::Allocator& allocator, Communicator& communicator) noexcept;
+    /// Where the call differs, `*other` is that of rank `*other_rank`.
+    Answer compare(memory::Allocator& allocator, const Turn& turn, const CallSignature& own,
+                   CallSignature* other, int* other_rank) noexcept;
 
   private:
     struct Record;
+    struct Name;
+    struct Life;
     static constexpr std::size_t bucket_count = 256;
+
+    std::uint32_t life_of(memory::Allocator& allocator, const Name& name, bool is_new) noexcept;
 
     sync::HolderLock lock_;
     Record* buckets_[bucket_count] = {};  ///< guarded by the lock, as what they lead to
+    Life* lives_ = nullptr;               ///< likewise
 };
 
 }  // namespace headway::object

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "object/call_order.hpp"
-#include "object/sent_types.hpp"
+#include "object/distant_note.hpp"
+#include "object/note_board.hpp"
 
 namespace headway::object {
 
@@ -32,9 +33,10 @@ base::Outcome make_checks(memory::NodeHeap& heap, config::CheckChoice asked)
     memory::Allocator& allocator = heap.for_rank(0);
     auto* const checks = allocator.make<Checks>();
     const bool is_made =
-        checks != nullptr &&
-        (!compares_calls(asked) || (checks->calls = allocator.make<CallOrder>()) != nullptr) &&
-        (!compares_messages(asked) || (checks->messages = allocator.make<SentTypes>()) != nullptr);
+        checks != nullptr && (checks->parts = allocator.make<NoteParts>()) != nullptr &&
+        (!compares_calls(asked) || ((checks->calls = allocator.make<CallOrder>()) != nullptr &&
+                                    (checks->blocks = allocator.make<NoteBoard>()) != nullptr)) &&
+        (!compares_messages(asked) || (checks->messages = allocator.make<NoteBoard>()) != nullptr);
     if (!is_made) {
         return base::Failure{
             "the node heap is too small for HEADWAY_CHECK; raise HEADWAY_HEAP_SIZE, or the size of "
@@ -44,9 +46,14 @@ base::Outcome make_checks(memory::NodeHeap& heap, config::CheckChoice asked)
     return base::Done{};
 }
 
+const Checks* made_checks(const memory::NodeHeap& heap) noexcept
+{
+    return static_cast<const Checks*>(heap.root(checks_root));
+}
+
 base::Result<Checks> find_checks(const memory::NodeHeap& heap, config::CheckChoice asked)
 {
-    const auto* const made = static_cast<const Checks*>(heap.root(checks_root));
+    const Checks* const made = made_checks(heap);
     const Checks found = made != nullptr ? *made : Checks{};
     const char* const missing = compares_calls(asked) && found.calls == nullptr ? "collectives"
                                 : compares_messages(asked) && found.messages == nullptr ? "messages"

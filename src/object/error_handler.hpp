@@ -3,12 +3,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include <mpi.h>
 
+#include "config/knobs.hpp"
 #include "object/handle.hpp"
 
 namespace headway::object {
+
+struct RankAccess;
 
 /// What happens when a call fails. The predefined three are `predefined_error_handler()`; others
 /// live behind handles and stay while an object has them.
@@ -77,5 +81,11 @@ class ErrorHandler {
 /// MPI_ERRORS_ARE_FATAL, _ABORT or _RETURN as objects, shared by all ranks of the process and never
 /// changed; null for anything else.
 ErrorHandler* predefined_error_handler(HandleBits bits) noexcept;
+
+/// What predefined communicators have at first, and errors meet that belong to no object (MPI-5.0
+/// section 9.3); `rank`: null where MPI is not initialized.
+ErrorHandler* initial_error_handler(RankAccess* rank);
+/// The word by which mpiexec is told of it.
+std::string_view name_of_handler(config::InitialErrhandlerChoice choice) noexcept;
 
 }  // namespace headway::object

@@ -7,7 +7,12 @@ namespace headway::object {
 
 HostedScheduler::HostedScheduler(const headway_scheduling& scheduling, engine::Node& node,
                                  HostDirectory& directory, sync::OutsideBell* bell) noexcept
-    : Scheduler(false), scheduling_(scheduling), node_(node), directory_(directory), bell_(bell)
+    : Scheduler(false),
+      scheduling_(scheduling),
+      node_(node),
+      directory_(directory),
+      cpus_(platform::allowed_cpus()),
+      bell_(bell)
 {
     if (bell_ != nullptr) {
         outside_ = {&bell_->bell(), &bell_->sleepers(),

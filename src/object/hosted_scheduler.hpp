@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <vector>
 
 #include "engine/node.hpp"
 #include "object/host_directory.hpp"
+#include "platform/process.hpp"
 #include "platform/scheduler.hpp"
 
 namespace headway::object {
@@ -36,6 +38,11 @@ class HostedScheduler final : public platform::Scheduler {
     std::size_t worker_count() const noexcept
     {
         return static_cast<std::size_t>(scheduling_.workers);
+    }
+    /// Where the calling rank may run: it goes from worker to worker, unless it is bound to one.
+    std::vector<unsigned> cpus_of_rank() const
+    {
+        return scheduling_.binds_ranks != 0 ? platform::allowed_cpus() : cpus_;
     }
     /// What other processes ring; null: there are none.
     const headway_outside* outside() noexcept { return bell_ == nullptr ? nullptr : &outside_; }
@@ -77,6 +84,7 @@ class HostedScheduler final : public platform::Scheduler {
     const headway_scheduling& scheduling_;
     engine::Node& node_;
     HostDirectory& directory_;
+    const std::vector<unsigned> cpus_;  ///< of all workers
     sync::OutsideBell* const bell_;
     headway_outside outside_{};
     std::array<Bucket, sync::OutsideBell::bucket_count> buckets_;

@@ -35,6 +35,8 @@ class Partitioned final : public Persistent {
     Partitioned* as_partitioned() noexcept override { return this; }
 
     bool is_send() const noexcept { return kind() == engine::OpKind::send; }
+    /// How many like it there were before: by that and its tag both sides know each other.
+    std::uint32_t number() const noexcept { return number_; }
     int partitions() const noexcept { return description_.partitions; }
     /// Requires: active send, partition < partitions().
     bool is_ready(int partition) const noexcept

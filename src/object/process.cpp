@@ -13,6 +13,7 @@
 #include "object/checks.hpp"
 #include "object/collective.hpp"
 #include "object/dedicated.hpp"
+#include "object/distant_note.hpp"
 #include "object/network.hpp"
 #include "object/observation.hpp"
 #include "object/version.hpp"
@@ -126,11 +127,6 @@ base::Outcome Process::check_node()
             "processes of a job on several nodes host as many ranks each, but this one has " +
             std::to_string(block_.count) + " of " + std::to_string(block_.all) +
             "; start as many ranks on every host, or with mpiexec --ranks process"};
-    }
-    if (knobs_.check != config::CheckChoice::none) {
-        return base::Failure{
-            "HEADWAY_CHECK cannot compare what ranks on several nodes do yet; unset it, or start "
-            "all ranks on one node"};
     }
     return base::Done{};
 }
@@ -455,6 +451,7 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
     }
     node_->dedicated_cpus = dedicated_cpus_;
     protocol::register_protocols(*node_);
+    take_distant_notes(*node_);
     node_->user_reduction = &run_user_reduction;
     return base::Done{};
 }

@@ -17,6 +17,7 @@
 #include "object/hosted_scheduler.hpp"
 #include "object/rank.hpp"
 #include "platform/device_memory.hpp"
+#include "platform/hardware.hpp"
 #include "platform/process.hpp"
 #include "protocol/coll/choices.hpp"
 
@@ -64,8 +65,10 @@ class Process {
 
     /// Null: nobody compares collective calls.
     CallOrder* call_order() const noexcept { return checks_.calls; }
+    /// Of the blocks of collective calls. Null: the same.
+    NoteBoard* blocks() const noexcept { return checks_.blocks; }
     /// Null: nobody compares the types of messages.
-    SentTypes* sent_types() const noexcept { return checks_.messages; }
+    NoteBoard* sent_types() const noexcept { return checks_.messages; }
 
     /// Which processes are where; ranks are numbered by their places.
     const boot::Placement& placement() const noexcept { return placement_; }
@@ -92,6 +95,12 @@ class Process {
     void schedule_by(const headway_scheduling& scheduling);
     /// Null: the system schedules.
     HostedScheduler* scheduler() noexcept { return scheduler_.get(); }
+    /// Where the calling rank may run.
+    platform::HardwarePlace hardware_of_rank() const
+    {
+        return platform::find_hardware(scheduler_ != nullptr ? scheduler_->cpus_of_rank()
+                                                             : platform::allowed_cpus());
+    }
 
     /// What its ranks begin with: looking for drivers takes a search in many folders. Any rank.
     const platform::DeviceMemory& device_memory();

@@ -32,6 +32,13 @@ constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
 
+/// For those who ask whether all of the rank's threads wait.
+void note_threads(engine::Driver& driver)
+{
+    // Relaxed: see engine::ThreadsOfRank.
+    driver.rank().threads.are_several.store(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 Rank::Rank(Process& process, int rank) : process_(process)
@@ -61,6 +68,7 @@ base::Outcome Rank::make_parts(engine::Node& node)
         *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), false);
     if (door_.lock().is_enabled()) {
         pool_->share();
+        note_threads(*driver_);
     }
     if (!protocol::create_rank_part(*driver_)) {
         return base::Failure{
@@ -83,11 +91,10 @@ void Rank::share_among_threads()
 {
     if (!door_.lock().is_enabled()) {
         door_.enable_threads();
-        // Relaxed: see Directory::threaded_ranks.
-        process_.node().directory.threaded_ranks.fetch_add(1, std::memory_order_relaxed);
     }
     if (pool_ != nullptr) {
         pool_->share();
+        note_threads(*driver_);
     }
 }
 
@@ -196,6 +203,8 @@ void Rank::describe_environment()
     environment_info_ = describe_own_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
     environment_info_.set("thread_level", name_of_thread_level(thread_level_));
+    environment_info_.set("mpi_initial_errhandler",
+                          name_of_handler(process_.knobs().initial_errhandler));
     environment_info_.set(memory_kinds_key,
                           supported_memory_kinds(process_.knobs().memory_alloc_kinds));
 }
@@ -230,9 +239,9 @@ base::Outcome Rank::make_predefined()
 {
     std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
     std::iota(everyone.begin(), everyone.end(), 0);
-    ErrorHandler* fatal = predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL));
-    world = Communicator::create(*this, world_context, everyone, fatal, MPI_COMM_WORLD);
-    self = Communicator::create(*this, self_context, {world_rank}, fatal, MPI_COMM_SELF);
+    ErrorHandler* const initial = initial_error_handler(this);
+    world = Communicator::create(*this, world_context, everyone, initial, MPI_COMM_WORLD);
+    self = Communicator::create(*this, self_context, {world_rank}, initial, MPI_COMM_SELF);
     if (world == nullptr || self == nullptr) {
         return base::Failure{
             "the node heap has no room for MPI_COMM_WORLD; raise "

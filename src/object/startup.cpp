@@ -2,6 +2,7 @@
 #include "object/startup.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -488,6 +489,28 @@ void close_ranks()
     if (const auto left = process->boot().finalize(); !left) {
         platform::fatal(-1, left.sentence());
     }
+}
+
+ErrorHandler* initial_error_handler(RankAccess* rank)
+{
+    using config::InitialErrhandlerChoice;
+    auto choice = InitialErrhandlerChoice::mpi_errors_are_fatal;
+    if (rank != nullptr) {
+        choice = as_rank(*rank).process().knobs().initial_errhandler;
+    } else if (const auto knobs = config::load_knobs(platform::Environment::of_process())) {
+        choice = knobs.value().initial_errhandler;
+    }
+    return predefined_error_handler(
+        choice == InitialErrhandlerChoice::mpi_errors_return  ? bits_of(MPI_ERRORS_RETURN)
+        : choice == InitialErrhandlerChoice::mpi_errors_abort ? bits_of(MPI_ERRORS_ABORT)
+                                                              : bits_of(MPI_ERRORS_ARE_FATAL));
+}
+
+std::string_view name_of_handler(config::InitialErrhandlerChoice choice) noexcept
+{
+    static constexpr std::array<std::string_view, 3> names = {
+        "mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
+    return names[static_cast<std::size_t>(choice)];
 }
 
 Phase current_phase() noexcept

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/cpu_list.hpp"
 #include "platform/cpu.hpp"
 
 namespace headway::platform {
@@ -32,13 +31,6 @@ std::string content_of(const std::string& path)
     const ssize_t bytes = ::read(file, text, sizeof text);
     ::close(file);
     return {text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
-}
-
-/// Cpus of a list of the system, which ends with the line; empty where it says anything else.
-std::vector<unsigned> cpus_of(std::string_view text)
-{
-    const auto cpus = base::parse_cpu_list(text.substr(0, text.find('\n')));
-    return cpus ? cpus.value() : std::vector<unsigned>();
 }
 
 }  // namespace
@@ -126,6 +118,21 @@ bool can_run_on(unsigned cpu) noexcept
     return can_run;
 }
 
+int count_threads(std::int32_t process_id)
+{
+    int count = 0;
+    DIR* const threads = ::opendir(("/proc/" + std::to_string(process_id) + "/task").c_str());
+    while (threads != nullptr) {
+        const dirent* const entry = ::readdir(threads);
+        if (entry == nullptr) {
+            ::closedir(threads);
+            break;
+        }
+        count += entry->d_name[0] != '.' ? 1 : 0;
+    }
+    return count;
+}
+
 int other_threads_on(unsigned cpu)
 {
     int count = 0;
@@ -146,24 +153,6 @@ int other_threads_on(unsigned cpu)
         }
     }
     return count;
-}
-
-int last_cache_number()
-{
-    const std::vector<unsigned> cpus = allowed_cpus();
-    if (cpus.empty()) {
-        return -1;
-    }
-    // Level 3 where there is one, else 2. A list reads "0-3,8-11".
-    for (const char* level : {"3", "2"}) {
-        const std::string text =
-            content_of("/sys/devices/system/cpu/cpu" + std::to_string(cpus.front()) +
-                       "/cache/index" + level + "/shared_cpu_list");
-        if (const std::vector<unsigned> shared = cpus_of(text); !shared.empty()) {
-            return std::ranges::includes(shared, cpus) ? static_cast<int>(shared.front()) : -1;
-        }
-    }
-    return -1;
 }
 
 std::uint64_t random_token() noexcept

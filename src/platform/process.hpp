@@ -38,12 +38,11 @@ std::vector<unsigned> allowed_cpus();
 /// (a container's cpuset) is against it.
 bool can_run_on(unsigned cpu) noexcept;
 
+/// How many threads a process of this system has; 0 where that cannot be seen.
+int count_threads(std::int32_t process_id);
+
 /// How many threads of this process, the calling one aside, may run on that cpu.
 int other_threads_on(unsigned cpu);
-
-/// The lowest core that shares the last level of cache with all cores that the calling thread may
-/// run on; -1 where these share none, or the system does not say.
-int last_cache_number();
 
 /// 64 bits that no other process has, as far as chance allows.
 std::uint64_t random_token() noexcept;

@@ -28,8 +28,15 @@ class BasicThreadSlot {
 
     BasicThreadSlot() noexcept : count_(0), pins_(0), state_(awake) {}
 
-    /// The ownership word of the thread's rank. Once, before the slot is used.
-    void belong_to(Word* word) noexcept { word_ = word; }
+    using Count = typename Atomics::template Atomic<std::int32_t>;
+
+    /// The ownership word of the thread's rank, and how many of the rank's threads sleep in slots
+    /// of their own and have not been woken yet (null: nobody asks). Once, before the slot is used.
+    void belong_to(Word* word, Count* asleep = nullptr) noexcept
+    {
+        word_ = word;
+        asleep_ = asleep;
+    }
 
     /// `needed` completions satisfy the slot; `pins` completers may touch it. Requires: no pins
     /// left from an earlier use.
@@ -74,6 +81,7 @@ class BasicThreadSlot {
         // thread finds `signalled` and does not sleep, or its bed is found here and it is woken.
         const std::uint32_t before = state_.exchange(signalled, std::memory_order_acq_rel);
         if (before == in_own_slot) {
+            count_asleep(-1);
             Atomics::wake(state_);
         } else if (before == in_ownership_word) {
             word_->nudge();
@@ -114,8 +122,13 @@ class BasicThreadSlot {
     {
         std::uint32_t expected = awake;
         // (4) acq_rel, pairs with (3); acquire on failure for what the signaller published.
-        return state_.compare_exchange_strong(expected, static_cast<std::uint32_t>(bed),
-                                              std::memory_order_acq_rel, std::memory_order_acquire);
+        const bool is_ready =
+            state_.compare_exchange_strong(expected, static_cast<std::uint32_t>(bed),
+                                           std::memory_order_acq_rel, std::memory_order_acquire);
+        if (is_ready && bed == Bed::own_slot) {
+            count_asleep(1);
+        }
+        return is_ready;
     }
 
     /// Sleeps in the own slot until a signal (true) or `deadline`. Requires prepare_sleep.
@@ -141,10 +154,24 @@ class BasicThreadSlot {
     bool end_sleep() noexcept
     {
         // (8) acquire, pairs with (3). One signal may be for a hand-over only, so it is used up.
-        return state_.exchange(awake, std::memory_order_acq_rel) == signalled;
+        const std::uint32_t before = state_.exchange(awake, std::memory_order_acq_rel);
+        if (before == in_own_slot) {
+            count_asleep(-1);  // nobody woke it
+        }
+        return before == signalled;
     }
 
   private:
+    void count_asleep(std::int32_t change) noexcept
+    {
+        if (asleep_ != nullptr) {
+            // Relaxed: who asks looks twice, milliseconds apart. Whoever ends a sleep counts before
+            // he sleeps himself, so no thread that is to wake is ever counted with all others
+            // asleep; one counted too late makes the number too small.
+            asleep_->fetch_add(change, std::memory_order_relaxed);
+        }
+    }
+
     static constexpr std::uint32_t awake = 0;
     static constexpr std::uint32_t in_own_slot = static_cast<std::uint32_t>(Bed::own_slot);
     static constexpr std::uint32_t in_ownership_word =
@@ -158,6 +185,7 @@ class BasicThreadSlot {
     typename Atomics::template Atomic<std::uint32_t> state_;
     // Written once by the thread, read by signallers.
     Word* word_ = nullptr;
+    Count* asleep_ = nullptr;
 };
 
 using ThreadSlot = BasicThreadSlot<platform::RealAtomics>;

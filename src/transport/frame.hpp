@@ -22,6 +22,7 @@ enum class FrameKind : std::uint8_t {
     distant_offer,    ///< header names the message, payload is a protocol::DistantOffer
     distant_request,  ///< payload is a protocol::DistantRequest: the bytes are wanted
     distant_bytes,    ///< header is a protocol::Ticket, payload the next bytes of its message
+    distant_note,     ///< payload is an object::NoteParts::Part: what the sender says of a call
     count,
 };
 

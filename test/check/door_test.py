@@ -7,7 +7,7 @@ import time
 import unittest
 from pathlib import Path
 
-from tools import coverage, long_jobs, mpi_tests, packages, test_case, tree
+from tools import coverage, diagnostics_cost, long_jobs, mpi_tests, packages, test_case, tree
 from tools.terminal import StepFailed, end_session, run_logged
 
 
@@ -94,6 +94,14 @@ class LongJobs(unittest.TestCase):
         self.assertEqual(sorted(job.name for job in long_jobs.rotated(list(self.JOBS), "00000003")),
                          ["a", "b", "c", "d"])
 
+    def test_jobs_of_every_run_come_first(self) -> None:
+        jobs = [*self.JOBS, long_jobs.Job("e", 1, "", is_always=True)]
+        for number in range(8):
+            names = [job.name for job in long_jobs.rotated(jobs, f"{number:08x}")]
+            self.assertEqual((names[0], sorted(names)), ("e", ["a", "b", "c", "d", "e"]))
+        first = {long_jobs.rotated(jobs, f"{number:08x}")[1].name for number in range(8)}
+        self.assertEqual(first, {"a", "b", "c", "d"})
+
     def test_budgets(self) -> None:
         self.assertEqual([long_jobs.parse_budget(text) for text in ("90s", "35m", "1h", "2")],
                          [90, 2100, 3600, 120])
@@ -104,6 +112,30 @@ class LongJobs(unittest.TestCase):
         rows = long_jobs.read_rows('[[job]]\nname = "kill"\nminutes = 5\nabout = "x"\n'
                                    'command = "python3 a.py --times 200"\n')
         self.assertEqual(rows["kill"][1], ["python3", "a.py", "--times", "200"])
+        self.assertFalse(rows["kill"][0].is_always)
+        rows = long_jobs.read_rows('[[job]]\nname = "client"\nminutes = 5\nabout = "x"\n'
+                                   'command = "a"\nalways = true\n')
+        self.assertTrue(rows["client"][0].is_always)
+
+
+class DiagnosticsCost(unittest.TestCase):
+    def test_counts_are_read_from_what_the_bench_writes(self) -> None:
+        self.assertEqual(diagnostics_cost.read_counts(
+            '{"bench": "instructions", "title": "x"}\n'
+            '{"metric": "instructions", "library": "headway", "case": "8 B", "median": 486}\n'
+            '{"metric": "instructions", "library": "mpich", "case": "8 B", "median": 900}\n'),
+            {"8 B": 486.0})
+
+    def test_one_count_that_is_off_means_nothing(self) -> None:
+        self.assertEqual(diagnostics_cost.median_of([{"a": 1.0}, {"a": 9.0}, {"a": 2.0}]),
+                         {"a": 2.0})
+
+    def test_only_messages_must_be_free(self) -> None:
+        bare = {"8 B to itself": 480.0, "start of Ibcast": 100.0}
+        self.assertTrue(diagnostics_cost.is_free(bare, bare))
+        self.assertTrue(diagnostics_cost.is_free({**bare, "start of Ibcast": 103.0}, bare))
+        self.assertFalse(diagnostics_cost.is_free({**bare, "8 B to itself": 481.0}, bare))
+        self.assertFalse(diagnostics_cost.is_free({"start of Ibcast": 1.0}, bare))
 
 
 class MpiTests(unittest.TestCase):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs in which all ranks wait for each other, and others that only look so. The argument names
-// one: see deadlock_test.py.
+// one: see deadlock_test.py. With a second one threads of a rank may all call.
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -110,18 +110,81 @@ static void threads(void)
     pthread_join(thread, NULL);
 }
 
+static void* receive_more(void* unused)
+{
+    int number = 0;
+    (void)unused;
+    MPI_Recv(&number, 1, MPI_INT, (rank + 1) % size, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+static pthread_t start(void* (*body)(void*), void* argument)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, body, argument) != 0)
+        abort();
+    return thread;
+}
+
+// Two threads of each rank wait for messages that nobody sends.
+static void pairs(void)
+{
+    const pthread_t thread = start(receive_more, NULL);
+    ring();
+    pthread_join(thread, NULL);
+}
+
+static void* send_late(void* tag)
+{
+    rest(400);
+    MPI_Send(&rank, 1, MPI_INT, (rank + size - 1) % size, *(int*)tag, MPI_COMM_WORLD);
+    return NULL;
+}
+
+// The same, but a third thread of each, which computes, sends them both at last.
+static void late(void)
+{
+    int tags[] = {7, 8};
+    const pthread_t threads[] = {start(receive_more, NULL), start(send_late, &tags[0]),
+                                 start(send_late, &tags[1])};
+    ring();
+    for (int i = 0; i < 3; ++i)
+        pthread_join(threads[i], NULL);
+}
+
+static void* exchange(void* tag)
+{
+    for (int round = 0; round < 40; ++round) {
+        int out = round, in = -1;
+        MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, *(int*)tag, &in, 1, MPI_INT,
+                     (rank + size - 1) % size, *(int*)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == round % size)
+            rest(5);
+    }
+    return NULL;
+}
+
+// Threads of each rank sleep and wake each other's partners all the time.
+static void exchanges(void)
+{
+    int tags[] = {1, 2, 3};
+    const pthread_t threads[] = {start(exchange, &tags[0]), start(exchange, &tags[1])};
+    exchange(&tags[2]);
+    for (int i = 0; i < 2; ++i)
+        pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char** argv)
 {
     static const struct {
         const char* name;
         void (*run)(void);
-    } cases[] = {{"ring", ring}, {"sends", sends},     {"missing", missing}, {"waits", waits},
-                 {"slow", slow}, {"traffic", traffic}, {"threads", threads}};
+    } cases[] = {{"ring", ring}, {"sends", sends},        {"missing", missing}, {"waits", waits},
+                 {"slow", slow}, {"traffic", traffic},    {"threads", threads}, {"pairs", pairs},
+                 {"late", late}, {"exchanges", exchanges}};
     const char* const name = argc > 1 ? argv[1] : "";
     int provided;
-    MPI_Init_thread(&argc, &argv,
-                    strcmp(name, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
-                    &provided);
+    MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {

@@ -77,15 +77,40 @@ class DeadlockTest(JobTest):
     def test_it_is_on_by_default(self):
         self.check_report(self.mpiexec(2, self.program(), "ring"), 2, "ring")
 
+    def test_a_rank_that_could_have_threads(self):
+        for name in ("ring", "missing"):
+            with self.subTest(name):
+                outcome = self.mpiexec(2, self.program(), name, "multiple", **SHORT)
+                self.check_report(outcome, 2, name)
+
+    def test_every_thread_says_what_it_waits_for(self):
+        for ranks in (1, 3):
+            with self.subTest(ranks=ranks):
+                outcome = self.mpiexec(ranks, self.program(), "pairs", "multiple", **SHORT)
+                self.assert_refused(outcome, f"deadlock: all {ranks} ranks wait in MPI")
+                for rank in range(ranks):
+                    for tag in (7, 8):
+                        self.assertRegex(
+                            outcome.stderr, rf"(?m)^headway: rank {rank}: waits in MPI_Recv at .* "
+                            rf"for a message from rank {(rank + 1) % ranks} with tag {tag}$")
+
     def test_no_false_alarm(self):
-        for name in ("slow", "traffic", "threads"):
+        for name in ("slow", "traffic"):
             for ranks in (1, 2, 3):
                 for hosts in ((), ("--ranks", "thread"), ("--ranks", "ult")):
                     with self.subTest(name, ranks=ranks, hosts=hosts):
-                        outcome = self.mpiexec(ranks, *hosts, self.program(), name,
-                                               HEADWAY_DEADLOCK_MS="2")
-                        self.assert_ok(outcome)
-                        self.assertEqual(outcome.stdout.count("went on"), ranks)
+                        self.check_silence(ranks, *hosts, self.program(), name)
+
+    def test_no_false_alarm_among_threads(self):
+        for name in ("traffic", "threads", "late", "exchanges"):
+            with self.subTest(name):
+                self.check_silence(2, self.program(), name, "multiple")
+        self.check_silence(2, "--ranks", "ult", self.program(), "exchanges", "multiple")
+
+    def check_silence(self, ranks, *command):
+        outcome = self.mpiexec(ranks, *command, HEADWAY_DEADLOCK_MS="2")
+        self.assert_ok(outcome)
+        self.assertEqual(outcome.stdout.count("went on"), ranks)
 
     def test_switched_off(self):
         outcome = run([self.stage / "bin/mpiexec", "-n", 2, "--timeout", 1, self.program(), "ring"],

@@ -36,6 +36,29 @@ static void lists(int rank, int size)
     MPI_Reduce_scatter_block(all, own, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+// Rank 0 is ahead, and uses contexts again that the others have not given up yet.
+static void contexts(void)
+{
+    int number = 0;
+    MPI_Comm comm, twin;
+    MPI_Request request;
+    for (int round = 0; round < 100; ++round) {
+        if (round % 6 == 5) {
+            MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        }
+        if (round % 3 == 1)
+            MPI_Bcast(&number, 1, MPI_INT, 0, comm);
+        if (round % 3 == 2) {
+            MPI_Comm_dup(comm, &twin);
+            MPI_Comm_free(&twin);
+        }
+        MPI_Comm_free(&comm);
+    }
+}
+
 static void good(int rank, int size)
 {
     int own[8] = {0}, all[64];
@@ -65,6 +88,7 @@ static void good(int rank, int size)
     MPI_Comm_free(&half);
     MPI_Comm_free(&twin);
     MPI_Op_free(&op);
+    contexts();
     MPI_Barrier(MPI_COMM_SELF);
 }
 

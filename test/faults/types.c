@@ -219,6 +219,24 @@ static void returned(int rank)
     printf("class %s, value %g\n", class == MPI_ERR_TYPE ? "type" : "other", (double)other);
 }
 
+// One message, which the two sides cut into partitions of their own.
+static void partitioned(int rank, int tag, MPI_Datatype sent)
+{
+    static int numbers[16];
+    MPI_Request request;
+    if (rank > 1)
+        return;
+    if (rank == 0)
+        MPI_Psend_init(numbers, 4, 2, sent, 1, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        MPI_Precv_init(numbers, 2, 4, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    if (rank == 0)
+        MPI_Pready_range(0, 3, request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+}
+
 static void short_cases(const char* name, int rank)
 {
     static double doubles[8];
@@ -270,6 +288,15 @@ int main(int count, char** arguments)
         exchanged(rank);
     if (is(name, "listed"))
         listed(rank);
+    if (is(name, "partitioned")) {
+        partitioned(rank, 5, MPI_INT);
+        partitioned(rank, 5, MPI_FLOAT);
+    }
+    if (is(name, "good")) {
+        partitioned(rank, 6, MPI_INT);
+        partitioned(rank, 5, MPI_INT32_T);
+        partitioned(rank, 6, MPI_INT);
+    }
     if (is(name, "returned"))
         returned(rank);
     short_cases(name, rank);

@@ -47,6 +47,17 @@ class TypesTest(JobTest):
                     f"{'IN_STATUS' if name == 'listed' else 'TYPE'}]")
                 self.assertNotIn("rank 1 went on", outcome.stdout)
 
+    def test_a_partitioned_message(self):
+        outcome = self.types("partitioned")
+        line = self.assert_refused(outcome, "the partitioned message")[0]
+        self.assertRegex(
+            line, r"^headway: rank (0: MPI_Psend_init: the partitioned message to rank 1 of "
+            r"MPI_COMM_WORLD \(tag 5, communicator 'MPI_COMM_WORLD'\) is sent here as 8 MPI_FLOAT, "
+            r"but received there as 8 MPI_INT|1: MPI_Precv_init: the partitioned message from rank "
+            r"0 of MPI_COMM_WORLD \(tag 5, communicator 'MPI_COMM_WORLD'\) is received here as 8 "
+            r"MPI_INT, but sent there as 8 MPI_FLOAT); give both sides the same types, and the "
+            r"same number in all partitions \[MPI_ERR_TYPE\]$")
+
     def test_each_host(self):
         for kind in ("thread", "ult"):
             with self.subTest(kind):

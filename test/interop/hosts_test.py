@@ -371,10 +371,6 @@ class Refusals(HostsTest):
                          r"and this one Headway_0\.1\.[09],\S*_for_\S+; "
                          "install the same Headway on all hosts")
 
-    def test_what_is_for_one_node_only(self) -> None:
-        self.assertRegex(self.refusal(check="collectives"),
-                         "HEADWAY_CHECK cannot compare .* several nodes do yet")
-
 
 if __name__ == "__main__":
     unittest.main()

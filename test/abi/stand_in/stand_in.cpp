@@ -83,6 +83,11 @@ void Door::go_away()
 
 namespace headway::object {
 
+ErrorHandler* initial_error_handler(RankAccess* /*rank*/)
+{
+    return predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL));
+}
+
 Phase current_phase() noexcept
 {
     return test::StandIn::instance().phase();

@@ -122,6 +122,41 @@ TEST(ThreadSlot, SignalFindsTheSleeperOnTheOwnershipWord)
     EXPECT_TRUE(slot.is_satisfied());
 }
 
+// Whoever is counted as asleep sleeps until somebody who is awake takes it off.
+TEST(ThreadSlot, CountsWhoSleepsInASlotOfItsOwnAndIsNotWoken)
+{
+    OwnershipWord word;
+    ThreadSlot::Count asleep{0};
+    ThreadSlot slot;
+    slot.belong_to(&word, &asleep);
+    slot.arm(1, 1);
+    ASSERT_TRUE(slot.prepare_sleep(Bed::own_slot));
+    EXPECT_EQ(asleep.load(), 1);
+    slot.signal();
+    EXPECT_EQ(asleep.load(), 0);
+    slot.signal();
+    EXPECT_TRUE(slot.end_sleep());
+    EXPECT_EQ(asleep.load(), 0);
+
+    // Nobody wakes it: it gets up by itself.
+    ASSERT_TRUE(slot.prepare_sleep(Bed::own_slot));
+    EXPECT_FALSE(slot.sleep(platform::Deadline::after_ns(1'000)));
+    EXPECT_EQ(asleep.load(), 1);
+    EXPECT_FALSE(slot.end_sleep());
+    EXPECT_EQ(asleep.load(), 0);
+
+    // Signalled before it lies down, or in another bed: it is never counted.
+    slot.signal();
+    EXPECT_FALSE(slot.prepare_sleep(Bed::own_slot));
+    EXPECT_EQ(asleep.load(), 0);
+    (void)slot.end_sleep();
+    ASSERT_TRUE(slot.prepare_sleep(Bed::ownership_word));
+    EXPECT_EQ(asleep.load(), 0);
+    slot.signal();
+    EXPECT_EQ(asleep.load(), 0);
+    (void)slot.end_sleep();
+}
+
 /// Wait-any over two ops that complete at once, again and again with the same memory: an access
 /// after the last touch would be a race on the waiters (seen by the sanitizers) or a wrong count.
 TEST(OpWord, WaitAnyRacesWithCompletionFromAnotherProcess)
