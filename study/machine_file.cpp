@@ -2,10 +2,10 @@
 #include "study/machine_file.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <utility>
 #include <vector>
+
+#include "base/text_file.hpp"
 
 namespace headway::study {
 
@@ -57,22 +57,14 @@ base::Result<Machine> parse_machine(std::string_view text, const std::string& na
 
 base::Result<std::string> text_of_file(const std::string& name, std::string_view what)
 {
-    constexpr std::size_t most = 1 << 20;
-    std::error_code error;
-    std::string text(most, '\0');
-    std::ifstream file;
-    // Opening a pipe would wait for who writes to it.
-    if (std::filesystem::is_regular_file(name, error)) {
-        file.open(name, std::ios::binary);
-        file.read(text.data(), static_cast<std::streamsize>(most));
-    }
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (!file.eof()) {
-        return base::Failure{name + (text.size() == most
+    using State = base::TextFile::State;
+    base::TextFile file = base::read_text_file(name);
+    if (file.state != State::read) {
+        return base::Failure{name + (file.state == State::too_long
                                          ? " is longer than " + std::string(what) + " can be"
                                          : " cannot be read; name " + std::string(what))};
     }
-    return text;
+    return std::move(file.text);
 }
 
 base::Result<Machine> read_machine(const std::string& name)

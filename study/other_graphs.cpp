@@ -14,10 +14,7 @@ namespace {
 
 using coll::Algorithm;
 
-struct Named {
-    std::string_view name;
-    Algorithm algorithm;
-};
+using Named = NamedAlgorithm;
 
 constexpr Named between_groups[] = {
     {"inter_bcast", Algorithm::inter_bcast},
@@ -126,6 +123,11 @@ std::uint32_t root_named_to(std::uint32_t rank, std::uint32_t root, std::uint32_
 {
     const bool shares_group = (rank < first_size) == (root < first_size);
     return rank != root && shares_group ? coll::no_root : root;
+}
+
+std::span<const NamedAlgorithm> algorithms_between_groups() noexcept
+{
+    return between_groups;
 }
 
 bool is_other(std::string_view collective)

@@ -5,14 +5,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "engine/graph.hpp"
+#include "protocol/coll/table.hpp"
 
 namespace headway::study {
+
+namespace coll = protocol::coll;
 
 /// Who sends to whom, by rank, in the order of blocks; -1: nobody.
 struct Neighborhoods {
@@ -25,6 +29,13 @@ Neighborhoods grid(int width, int height);
 
 /// What a rank is told of the root: whoever shares its group without being it, is told nothing.
 std::uint32_t root_named_to(std::uint32_t rank, std::uint32_t root, std::uint32_t first_size);
+
+struct NamedAlgorithm {
+    std::string_view name;
+    coll::Algorithm algorithm;
+};
+/// Those between groups, but the barrier, which has no graph of its own.
+std::span<const NamedAlgorithm> algorithms_between_groups() noexcept;
 
 struct OtherCall {
     std::uint32_t size = 2;

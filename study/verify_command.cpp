@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/option_words.hpp"
+#include "study/other_graphs.hpp"
 #include "study/sweep.hpp"
 
 namespace headway::study {
@@ -30,22 +31,13 @@ std::vector<Family> families()
             {std::string(row.name), [&row](const Reach& reach) { return sweep(row, reach); }});
     }
     all.push_back({"neighbor_exchange", sweep_neighbors});
-    const std::pair<const char*, Algorithm> between[] = {
-        {"inter_barrier", Algorithm::barrier_dissemination},
-        {"inter_bcast", Algorithm::inter_bcast},
-        {"inter_reduce", Algorithm::inter_reduce},
-        {"inter_allreduce", Algorithm::inter_allreduce},
-        {"inter_gather", Algorithm::inter_gather},
-        {"inter_scatter", Algorithm::inter_scatter},
-        {"inter_allgather", Algorithm::inter_allgather},
-        {"inter_alltoall", Algorithm::inter_alltoall},
-        {"inter_reduce_scatter", Algorithm::inter_reduce_scatter},
-    };
-    for (const auto& [name, algorithm] : between) {
-        all.push_back({name, [one = algorithm](const Reach& reach) {
+    const auto add_between = [&](const NamedAlgorithm& named) {
+        all.push_back({std::string(named.name), [one = named.algorithm](const Reach& reach) {
                            return sweep_between_groups(one, reach);
                        }});
-    }
+    };
+    add_between({"inter_barrier", Algorithm::barrier_dissemination});
+    std::ranges::for_each(algorithms_between_groups(), add_between);
     return all;
 }
 

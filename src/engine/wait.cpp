@@ -218,8 +218,9 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             platform::pass_process_barrier();
         }
         const Idle idle(driver);
+        // What has come for others of the process, who listens hears of last, and nobody else does.
         if (work_once(driver, CopyShare::any) == 0 && !condition() && !has_to_stage(driver) &&
-            driver.listen()) {
+            driver.listen() && !driver.worker().has_asked()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.look_again_ns();
             const Absence away(driver);
@@ -252,6 +253,9 @@ void sweep_beside_parker(Driver& driver, Condition condition)
     }
     if (has_to_stage(driver) || driver.look_again_ns() != 0 || !driver.listen()) {
         driver.rank().ownership.notify_parked();
+    }
+    if (driver.worker().has_asked()) {
+        driver.worker().hand_over();
     }
 }
 

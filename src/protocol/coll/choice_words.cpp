@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <system_error>
 #include <tuple>
 #include <utility>
+
+#include "base/text_file.hpp"
 
 namespace headway::protocol::coll {
 
@@ -243,23 +242,16 @@ std::vector<std::string_view> words_of(std::string_view line)
 
 base::Result<std::string> text_of(const std::string& name)
 {
-    constexpr std::size_t most = 1 << 20;
-    std::error_code error;
-    std::string text(most, '\0');
-    std::ifstream file;
-    // Opening a pipe would wait for who writes to it.
-    if (std::filesystem::is_regular_file(name, error)) {
-        file.open(name, std::ios::binary);
-        file.read(text.data(), static_cast<std::streamsize>(most));
-    }
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (!file.eof()) {
+    using State = base::TextFile::State;
+    base::TextFile file = base::read_text_file(name);
+    if (file.state != State::read) {
         return base::Failure{"HEADWAY_TUNING is " + in_quotes(name) +
-                             (text.size() == most ? ", which is longer than a tuning file can be"
-                                                  : ", which cannot be read") +
+                             (file.state == State::too_long
+                                  ? ", which is longer than a tuning file can be"
+                                  : ", which cannot be read") +
                              "; name a tuning file, or unset it"};
     }
-    return text;
+    return std::move(file.text);
 }
 
 }  // namespace

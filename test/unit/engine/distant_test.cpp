@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/wait.hpp"
@@ -28,6 +30,8 @@ class MutePort final : public transport::Port {
     /// Thread rule: any thread.
     void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
     int accepted() const noexcept { return accepted_; }
+    /// Who prepares to sleep finds that something has come for that rank. Before anybody waits.
+    void bring_for(std::uint32_t rank) noexcept { brought_ = rank; }
 
     base::Status post(std::uint32_t, transport::FrameKind, const transport::FrameHeader&,
                       const void*, std::size_t) noexcept override
@@ -40,7 +44,14 @@ class MutePort final : public transport::Port {
     bool poll_near(transport::Frame&, std::uint32_t&) noexcept override { return false; }
     bool settle() noexcept override { return true; }
     void release() noexcept override {}
-    bool poll_called(std::uint32_t&) noexcept override { return false; }
+    bool poll_called(std::uint32_t& rank) noexcept override
+    {
+        if (called_ == nobody) {
+            return false;
+        }
+        rank = std::exchange(called_, nobody);
+        return true;
+    }
     void* expose(const void*, std::size_t, transport::Exposure*) noexcept override
     {
         return nullptr;
@@ -60,13 +71,21 @@ class MutePort final : public transport::Port {
     bool has_held() const noexcept override { return false; }
     std::uint64_t bytes_under_way() const noexcept override { return 0; }
     bool has_unconnected() const noexcept override { return is_unconnected_; }
-    bool prepare_sleep() noexcept override { return true; }
+    bool prepare_sleep() noexcept override
+    {
+        called_ = std::exchange(brought_, nobody);
+        return true;
+    }
     bool prepare_absence() noexcept override { return true; }
 
   private:
+    static constexpr std::uint32_t nobody = UINT32_MAX;
+
     std::atomic<bool> is_connected_{true};
     int accepted_ = 0;
     bool is_unconnected_ = false;
+    std::uint32_t brought_ = nobody;
+    std::uint32_t called_ = nobody;
 };
 
 class MuteNetwork final : public transport::Network {
@@ -78,6 +97,7 @@ class MuteNetwork final : public transport::Network {
 
     void connect(bool is_connected) noexcept { port_.connect(is_connected); }
     int accepted() const noexcept { return port_.accepted(); }
+    void bring_for(std::uint32_t rank) noexcept { port_.bring_for(rank); }
 
     const std::string& address() const noexcept override { return nothing_; }
     const std::string& socket_address() const noexcept override { return nothing_; }
@@ -139,6 +159,32 @@ TEST_F(DistantTest, WhoLeavesSomethingRefusedIsLookedAfterBeforeTheNetworkCalls)
     EXPECT_TRUE(send->word.is_complete());
     ASSERT_TRUE(driver.listen());
     EXPECT_EQ(driver.look_again_ns(), 0);
+}
+
+/// Two ranks of one process, of which one computes. Nobody tells a second time of what has come for
+/// it, so who has heard of it while going to sleep works for it before.
+TEST(DistantNeighborsTest, WhoGoesToSleepSeesToWhomItHasCalled)
+{
+    MuteNetwork network;
+    InProcessNode node(2, {}, Distance::together, 1, &network);
+    node.node().watch().set_descriptor(network.descriptor());
+    RankState& away = node.driver(1).rank();
+    ASSERT_FALSE(away.ownership.leave());
+    network.bring_for(1);
+    std::atomic<bool> is_over{false};
+    std::thread waiting([&] {
+        wait_until(node.driver(0), [&] { return is_over.load(); }, {}, 0, WaitReason::events);
+    });
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (away.counters.times_helped.load() == 0 && std::chrono::steady_clock::now() < deadline) {
+        platform::yield_core();
+    }
+    EXPECT_NE(away.counters.times_helped.load(), 0U) << "nobody worked for a rank that was called";
+    is_over = true;
+    node.driver(0).rank().ownership.notify_parked();
+    waiting.join();
+    node.node().watch().stop();
+    EXPECT_TRUE(away.ownership.enter(platform::Deadline::never()));
 }
 
 }  // namespace
