@@ -174,6 +174,10 @@ def main(options: argparse.Namespace) -> int:
     print("(* is set in the environment; docs/knobs.md and --explain say more)")
     answer = study.ask(["choices"])
     if answer.code == 0:
+        if any(each.name == "meetings" and each.value == "on" for each in settings):
+            print("(ranks that share cores meet in shared memory for blocking barriers, "
+                  "broadcasts, allgathers,\nalltoalls and allreduces, unless an algorithm is "
+                  "named: HEADWAY_MEETINGS)")
         print("algorithms of collective calls, the first line that serves a call (the form of "
               "HEADWAY_TUNING)")
         print(answer.text, end="")

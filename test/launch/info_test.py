@@ -64,6 +64,10 @@ class Info(unittest.TestCase):
         text = self.info(**extra).partition("algorithms of collective calls")[2]
         return [line.split() for line in text.splitlines()[1:] if not line.startswith("#")]
 
+    def test_meetings_are_told_of_where_there_are_any(self) -> None:
+        self.assertIn("(ranks that share cores meet in shared memory", self.info())
+        self.assertNotIn("meet in shared memory", self.info(HEADWAY_MEETINGS="off"))
+
     def test_decisions_serve_every_collective(self) -> None:
         rows = self.decisions()
         self.assertTrue(all(len(row) == 6 for row in rows), rows)
