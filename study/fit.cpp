@@ -233,7 +233,7 @@ base::Outcome Search::descend()
         }
         bool is_better = false;
         double gain = 0.0;
-        for (; !is_better && damping < 1e6; damping *= is_better ? 0.2 : 4.0) {
+        while (!is_better && damping < 1e6) {
             Row next = at_;
             const Row taken = step_with(damping);
             for (std::size_t key = 0; key < keys_.size(); ++key) {
@@ -249,6 +249,7 @@ base::Outcome Search::descend()
                 at_ = next;
                 now_ = std::move(found.value());
             }
+            damping *= is_better ? 0.2 : 4.0;
         }
         if (is_better && gain < enough * now_.squares) {
             break;

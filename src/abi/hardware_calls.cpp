@@ -95,9 +95,9 @@ Shared find_largest_part(const Communicator& comm, const object::Process& proces
                          std::span<const TypeOffer> offers)
 {
     const engine::Scope& scope = comm.joint_scope();
-    std::vector<int> nodes;
+    std::vector<int> nodes(scope.size);
     for (std::uint32_t i = 0; i < scope.size; ++i) {
-        nodes.push_back(static_cast<int>(process.node_of(scope.job_rank(i))));
+        nodes[i] = static_cast<int>(process.node_of(scope.job_rank(i)));
     }
     const auto is_split = [](const std::vector<int>& colors) {
         return std::ranges::adjacent_find(colors, std::ranges::not_equal_to()) != colors.end();

@@ -30,7 +30,7 @@ Site own_site(object::Rank& rank)
     if (rank.process().knobs().reorder_group == 0) {
         const platform::HardwarePlace place = rank.process().hardware_of_rank();
         const int last = place.of(Hardware::l3_cache);
-        site.cache = last != place.unknown ? last : place.of(Hardware::l2_cache);
+        site.cache = last != platform::HardwarePlace::unknown ? last : place.of(Hardware::l2_cache);
     }
     return site;
 }
