@@ -155,10 +155,10 @@ TEST_P(BoardTest, CombinesAsMessagesDo)
 {
     for (const std::size_t count : {2048U, 2049U, 70'001U}) {
         prepare(Algorithm::allreduce_linear);
-        std::vector<std::vector<double>> given;
+        std::vector<std::vector<double>> given(size());
         std::vector<std::vector<double>> wanted(size(), std::vector<double>(count));
         for (std::uint32_t rank = 0; rank < size(); ++rank) {
-            given.push_back(addends(rank, count));
+            given[rank] = addends(rank, count);
         }
         send_messages([&](std::uint32_t rank) { return sum_of(given[rank], wanted[rank]); });
         run_threads([&](std::uint32_t rank) {

@@ -15,7 +15,7 @@
 namespace headway::study {
 namespace {
 
-const std::vector<std::uint64_t> sizes = {8, 1024, 16 << 10, 64 << 10, 512 << 10};
+constexpr std::uint64_t sizes[] = {8, 1024, 16 << 10, 64 << 10, 512 << 10};
 
 Measurement measurement(const std::string& name, std::uint32_t ranks, std::uint64_t bytes)
 {
