@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "engine/attendance.hpp"
 #include "platform/cpu.hpp"
@@ -21,12 +22,19 @@ constexpr std::uint64_t half_bytes_max = 4 * 1024 * 1024;
 /// About what the cache of a core keeps while its ranks take it one after the other.
 constexpr std::uint64_t stretch_bytes_max = 512 * 1024;
 
-/// Up to that a root waits for nobody: its vector goes in frames, and it is through long before the
-/// others have come.
-constexpr std::uint64_t spread_bytes_above = 16 * 1024;
-
-/// Two rounds cost more than the messages of shorter vectors.
-constexpr std::uint64_t combine_bytes_min = 16 * 1024;
+/// From how many bytes on a board is worth it.
+std::uint64_t bytes_min(Meets what)
+{
+    switch (what) {
+        case Meets::spreading:
+            // Below, a vector goes in frames, and its root is through long before the others come.
+            return 16 * 1024 + 1;
+        case Meets::combining:
+            return 16 * 1024;  // two rounds cost more than the messages of shorter vectors
+        default:
+            return 1;
+    }
+}
 
 /// A call that needs more rounds takes as long by messages.
 constexpr std::uint64_t rounds_max = 64;
@@ -102,7 +110,7 @@ class LongCall {
 
     bool run()
     {
-        if (plan_.half_bytes > seat_.wanted_bytes && !enlarge()) {
+        if (plan_.half_bytes > seat_.board.wanted_bytes && !enlarge()) {
             return false;
         }
         stretch_bytes_ = std::min(
@@ -142,7 +150,7 @@ class LongCall {
     std::byte* place(std::uint64_t number) const { return place(half_, number); }
 
     /// The next round; in the first one all say how many bytes they name. False, for all of them:
-    /// not the same number.
+    /// not the same number, so some may have come to make the board longer and others not.
     bool attend()
     {
         if (has_compared_) [[likely]] {
@@ -152,9 +160,13 @@ class LongCall {
         has_compared_ = true;
         const std::uint32_t round = attendance_.round();
         std::memcpy(word(round, scope_.rank), &plan_.bytes, sizeof plan_.bytes);
+        if (scope_.rank == 0) {
+            seat_.meeting->boards[round % 2] = seat_.board;
+        }
         attendance_.attend();
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
             if (std::memcmp(word(round, member), &plan_.bytes, sizeof plan_.bytes) != 0) {
+                seat_.board = seat_.meeting->boards[round % 2];
                 return false;
             }
         }
@@ -169,20 +181,20 @@ class LongCall {
     /// attend().
     bool enlarge()
     {
-        Board& board = seat_.meeting->board;
         std::byte* former = nullptr;
+        seat_.board.wanted_bytes = plan_.half_bytes;
         if (scope_.rank == 0) {
             void* const made = driver_.allocator().allocate(2 * plan_.half_bytes);
             if (made != nullptr) {
-                former = board.bytes;
-                board = {static_cast<std::byte*>(made), plan_.half_bytes};
+                former = std::exchange(seat_.board.bytes, static_cast<std::byte*>(made));
+                seat_.board.half_bytes = plan_.half_bytes;
             }
         }
+        const std::uint32_t round = attendance_.round();
         const bool are_alike = attend();
         // All have taken what they had from the former one.
         driver_.allocator().free(former);
-        seat_.board = board;
-        seat_.wanted_bytes = plan_.half_bytes;
+        seat_.board = seat_.meeting->boards[round % 2];
         return are_alike;
     }
 
@@ -280,19 +292,11 @@ std::uint64_t given_bytes(const GraphTemplate& stored, const GraphArguments& arg
 bool can_use_board(const GraphTemplate& stored, const Scope& scope, const GraphArguments& arguments)
 {
     const auto is_listed = [](const auto& blocks) { return !blocks.empty(); };
-    if (std::ranges::any_of(arguments.listed, is_listed) || scope.size < 3 ||
-        given_bytes(stored, arguments) == 0) {
+    if (given_bytes(stored, arguments) < bytes_min(stored.meeting.what) || scope.size < 3 ||
+        std::ranges::any_of(arguments.listed, is_listed)) {
         return false;
     }
-    const Plan plan = plan_of(stored, scope, arguments);
-    switch (stored.meeting.what) {
-        case Meets::combining:
-            return plan.bytes >= combine_bytes_min && fits(plan);
-        case Meets::spreading:
-            return plan.bytes > spread_bytes_above && fits(plan);
-        default:
-            return fits(plan);
-    }
+    return fits(plan_of(stored, scope, arguments));
 }
 
 bool meet_at_board(Driver& driver, Seat& seat, const GraphTemplate& stored, const Scope& scope,

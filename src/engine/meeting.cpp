@@ -98,12 +98,12 @@ Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::s
     return meeting;
 }
 
-void leave_meeting(memory::Allocator& allocator, Meeting* meeting)
+void leave_meeting(memory::Allocator& allocator, const Seat& seat)
 {
     // (2) acquire and release, pairs with itself: who frees it comes after all that was done there.
-    if (meeting->users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        allocator.free(meeting->board.bytes);
-        allocator.free(meeting);
+    if (seat.meeting->users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        allocator.free(seat.board.bytes);  // all have the same, as they were in the same rounds
+        allocator.free(seat.meeting);
     }
 }
 

@@ -53,9 +53,10 @@ struct Meeting {
     std::uint32_t group_count = 1;
     /// Members that have not left for good. Counted down by each when its communicator ends.
     std::atomic<std::uint32_t> users{0};
-    /// Written by member 0 before it arrives in the round in which all want a longer one; read by
-    /// the others after that round.
-    Board board;
+    /// Member 0's, by the parity of the round. Written by it before it arrives in the first round
+    /// of a call at the board; read by the others, who may have come to know a longer one or other
+    /// lengths there, before they arrive in the next but one.
+    Board boards[2];
     Group groups[groups_max];
 
     Place* places() noexcept { return reinterpret_cast<Place*>(this + 1); }
@@ -87,8 +88,9 @@ struct Meeting {
 /// one of them, who tells the others. Null: the node heap is exhausted.
 Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t groups);
 
-/// Each member once, when it meets there no more; the last one frees it.
-void leave_meeting(memory::Allocator& allocator, Meeting* meeting);
+/// Each member once, when it meets there no more; the last one frees it, and the board. Requires: a
+/// seat at a meeting.
+void leave_meeting(memory::Allocator& allocator, const Seat& seat);
 
 /// Whether the call may be done by meeting; the same on all members. Requires: a call that blocks.
 bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,

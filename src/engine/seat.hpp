@@ -12,13 +12,13 @@ struct Meeting;
 struct Board {
     std::byte* bytes = nullptr;
     std::uint64_t half_bytes = 0;
+    std::uint64_t wanted_bytes = 0;  ///< of a half, as was asked for last; there may be no room
 };
 
 /// A member's own view of where it meets: the others may be a call ahead.
 struct Seat {
     Meeting* meeting = nullptr;
     Board board = {};
-    std::uint64_t wanted_bytes = 0;  ///< of half a board, as was asked for last
 };
 
 }  // namespace headway::engine

@@ -115,7 +115,7 @@ Communicator::~Communicator()
         engine::destroy_template(allocator, stored);
     }
     if (seat_.meeting != nullptr) {
-        engine::leave_meeting(allocator, seat_.meeting);
+        engine::leave_meeting(allocator, seat_);
     }
     // Who picked it knows it by its number.
     owner_.release_context(scope_->context);

@@ -193,21 +193,25 @@ TEST_P(BoardTest, CallsFollowEachOtherInAnyOrder)
     }
 }
 
-TEST_P(BoardTest, WhoNameOtherLengthsAllHearOfIt)
+TEST_P(BoardTest, WhoNameOtherLengthsAllHearOfItAndGoOn)
 {
-    prepare(Algorithm::allgather_ring);
-    run_threads([&](std::uint32_t rank) {
-        for (const bool is_first : {true, false}) {
-            const std::size_t bytes = rank == size() - 1 ? 100'000 : 1000;
-            Bytes own(bytes);
-            Bytes all(bytes * size());
-            const GraphArguments arguments{
-                .send = own.data(), .receive = all.data(), .count = bytes};
-            EXPECT_FALSE(try_meet(rank, arguments)) << "rank " << rank << ", first " << is_first;
-        }
-        gather(rank, 3000, false, 1);
-    });
-    leave();
+    for (std::uint32_t other = 0; other < size(); other += size() - 1) {
+        prepare(Algorithm::allgather_ring);
+        run_threads([&](std::uint32_t rank) {
+            std::uint32_t call = 0;
+            // Lengths that want boards of other lengths, and lengths that want the same.
+            for (const std::size_t longer : {100'000U, 2000U, 100'000U, 400'000U}) {
+                const std::size_t bytes = rank == other ? longer : 1000;
+                Bytes own(bytes);
+                Bytes all(bytes * size());
+                EXPECT_FALSE(
+                    try_meet(rank, {.send = own.data(), .receive = all.data(), .count = bytes}))
+                    << "rank " << rank;
+                gather(rank, longer, false, ++call);
+            }
+        });
+        leave();
+    }
 }
 
 TEST_P(BoardTest, WithoutMemoryNothingIsDone)

@@ -61,7 +61,7 @@ class MeetingRanks : public testing::TestWithParam<std::uint32_t> {
     void leave()
     {
         for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
-            leave_meeting(node_.driver(rank).allocator(), meeting_);
+            leave_meeting(node_.driver(rank).allocator(), seats_[rank]);
         }
     }
 

@@ -104,7 +104,7 @@ TEST_P(MeetingTest, TheLastOneToLeaveFreesThePlace)
     const std::uint64_t before = node_.bytes_in_use();
     for (std::uint32_t rank = 0; rank < node_.size(); ++rank) {
         EXPECT_EQ(node_.bytes_in_use(), before) << "rank " << rank;
-        leave_meeting(node_.driver(rank).allocator(), meeting_);
+        leave_meeting(node_.driver(rank).allocator(), seats_[rank]);
     }
     EXPECT_LT(node_.bytes_in_use(), before);
 }
