@@ -123,7 +123,9 @@ TEST(Choices, RanksThatShareCoresSendFewerMessages)
     EXPECT_EQ(shared(allreduce, 8, 8), Algorithm::allreduce_linear);
     EXPECT_EQ(shared(allreduce, 1000, 8), Algorithm::allreduce_linear);
     EXPECT_EQ(shared(allreduce, 8, 256 << 10), Algorithm::allreduce_linear);
-    EXPECT_EQ(shared(allreduce, 8, 4 << 20), Algorithm::allreduce_halving_doubling);
+    EXPECT_EQ(shared(allreduce, 16, 1 << 20), Algorithm::allreduce_linear);
+    EXPECT_EQ(shared(allreduce, 17, 1 << 20), Algorithm::allreduce_halving_doubling);
+    EXPECT_EQ(shared(allreduce, 8, (1 << 20) + 1), Algorithm::allreduce_halving_doubling);
     EXPECT_EQ(shared(allreduce, 33, 65536), Algorithm::allreduce_halving_doubling);
     EXPECT_EQ(shared(allreduce, 2, 8), Algorithm::allreduce_recursive_doubling);
     EXPECT_EQ(shared(allgather, 8, 4096), Algorithm::allgather_linear);
