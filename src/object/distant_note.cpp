@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -24,6 +25,16 @@ constexpr std::size_t part_count =
 std::size_t bytes_of_part(std::size_t index)
 {
     return std::min(NoteParts::part_bytes, sizeof(DistantNote) - index * NoteParts::part_bytes);
+}
+
+/// Texts from another node end, whatever came.
+void end_texts(DistantNote& note)
+{
+    for (const std::span<char> text :
+         {std::span<char>(note.communicator), std::span<char>(note.elements.text),
+          std::span<char>(note.signature.name), std::span<char>(note.signature.elements.text)}) {
+        text.back() = '\0';
+    }
 }
 
 [[noreturn]] void end_job(engine::Driver& driver, const std::string& sentence)
@@ -157,6 +168,7 @@ bool NoteParts::add(memory::Allocator& allocator, std::uint32_t receiver, std::u
     }
     if (is_whole) {
         std::memcpy(static_cast<void*>(note), open->bytes, sizeof *note);
+        end_texts(*note);
         *place = open->next;
         allocator.free(open);
     }
