@@ -7,6 +7,7 @@ one of the same sources without them (preset `bare`, whose library takes the pla
 copy of the stage). Exit code 1 where a message of 8 bytes takes an instruction more.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -52,8 +53,8 @@ def count(stage: Path, options: list[str]) -> dict[str, float]:
         [sys.executable, "-m", "headway", "bench", "instructions", "--libraries", "headway",
          "--json", "-", "--stage", stage, *options], cwd=tree.ROOT, stdout=subprocess.PIPE,
         text=True, check=False, env={**os.environ, "PYTHONPATH": str(tree.ROOT / "python")})
-    counts = read_counts(done.stdout)
-    if done.returncode != 0 or not counts:
+    counts = read_counts(done.stdout) if done.returncode == 0 else {}
+    if not counts:
         raise StepFailed("the instructions could not be counted; see above")
     return counts
 
@@ -74,7 +75,12 @@ def is_free(with_them: dict[str, float], without: dict[str, float]) -> bool:
         with_them[case] - without[case] < NOISE for case in messages)
 
 
-def main(options: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./dev bench diagnostics", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", metavar="A;B", help="only these of ./dev bench instructions")
+    cases = parser.parse_args(arguments).cases
+    options = [] if cases is None else ["--cases", cases]
     packages.require("debuggers")
     stage = build.build()
     bare = bare_stage(stage)
