@@ -64,12 +64,14 @@ struct Plan {
     std::uint64_t stretch_bytes = 0;  ///< of each in a round, if it gets them
 };
 
-/// Of each block or vector in a round; whole elements.
-std::uint64_t stretch_bytes(std::uint64_t half_bytes, std::uint64_t count,
+/// Of each block or vector in a round. Whole elements where these are combined; of what is only
+/// moved members may name other elements, but as many bytes.
+std::uint64_t stretch_bytes(Meets what, std::uint64_t half_bytes, std::uint64_t count,
                             std::uint64_t element_bytes)
 {
     const std::uint64_t room = std::min(half_bytes / count, stretch_bytes_max);
-    return room / line_bytes * line_bytes / element_bytes * element_bytes;
+    const std::uint64_t lines = room / line_bytes * line_bytes;
+    return what == Meets::combining ? lines / element_bytes * element_bytes : lines;
 }
 
 /// Requires: something is given.
@@ -79,8 +81,8 @@ Plan plan_of(const GraphTemplate& stored, const Scope& scope, const GraphArgumen
     Plan plan{.bytes = given_bytes(stored, arguments)};
     const std::uint64_t each = round_up(std::min(plan.bytes, stretch_bytes_max), line_bytes);
     plan.half_bytes = std::clamp(std::bit_ceil(count * each), half_bytes_min, half_bytes_max);
-    plan.stretch_bytes =
-        std::min(plan.bytes, stretch_bytes(plan.half_bytes, count, arguments.element_bytes));
+    plan.stretch_bytes = std::min(plan.bytes, stretch_bytes(stored.meeting.what, plan.half_bytes,
+                                                            count, arguments.element_bytes));
     return plan;
 }
 
@@ -113,8 +115,8 @@ class LongCall {
         if (plan_.half_bytes > seat_.board.wanted_bytes && !enlarge()) {
             return false;
         }
-        stretch_bytes_ = std::min(
-            plan_.bytes, stretch_bytes(seat_.board.half_bytes, count(), arguments_.element_bytes));
+        stretch_bytes_ = std::min(plan_.bytes, stretch_bytes(meeting_.what, seat_.board.half_bytes,
+                                                             count(), arguments_.element_bytes));
         if (stretch_bytes_ == 0) {
             return false;
         }

@@ -271,6 +271,27 @@ engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& 
                : nullptr;
 }
 
+/// What outlives the call goes with its op, if it could be started.
+void keep_with(engine::Op* op, CollectiveCall& call)
+{
+    if (op != nullptr && call.keep != nullptr) {
+        set_keep(*op, call.keep.release());
+    }
+}
+
+/// Does what `made` describes where the members meet. False: nothing was done.
+bool meet(Rank& rank, Communicator& communicator, const Prepared& made)
+{
+    engine::Scope& scope = communicator.joint_scope();
+    if (!made.graph.may_meet ||
+        !engine::can_meet(rank.process().node(), *made.graph.stored, scope, made.arguments)) {
+        return false;
+    }
+    engine::Seat* const seat = communicator.seat();
+    return seat != nullptr &&
+           engine::meet(rank.driver(), *seat, *made.graph.stored, scope, made.arguments);
+}
+
 /// Kept with a run of a persistent collective, whose buffers are the request's.
 class BorrowedKeep final : public OpKeep {
   public:
@@ -319,32 +340,33 @@ class RepeatedCollective final : public Persistent {
 
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
-    engine::Op* op = begin(rank, communicator, call, std::nullopt);
-    if (op != nullptr && call.keep != nullptr) {
-        set_keep(*op, call.keep.release());
-    }
+    engine::Op* const op = begin(rank, communicator, call, std::nullopt);
+    keep_with(op, call);
     return op;
 }
 
 engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
 {
-    if (call.keep != nullptr) {
-        return {.completion = start_collective(rank, communicator, std::move(call))};
-    }
     const Prepared made = prepare(rank, communicator, call);
     if (made.graph.stored == nullptr) {
         return {};
     }
-    engine::Scope& scope = communicator.joint_scope();
-    if (made.graph.may_meet &&
-        engine::can_meet(rank.process().node(), *made.graph.stored, scope, made.arguments)) {
-        engine::Seat* const seat = communicator.seat();
-        if (seat != nullptr &&
-            engine::meet(rank.driver(), *seat, *made.graph.stored, scope, made.arguments)) {
-            return {.is_over = true};
+    // Elements with gaps are packed before and unpacked afterwards, whatever moves them: members
+    // need not have the same datatype, so that must not decide whether they meet.
+    if (meet(rank, communicator, made)) {
+        if (call.keep != nullptr) {
+            call.keep->give_back();
         }
+        return {.is_over = true};
     }
-    return engine::run_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
+    engine::Scope& scope = communicator.joint_scope();
+    if (call.keep == nullptr) {
+        return engine::run_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
+    }
+    engine::Op* const op =
+        engine::start_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
+    keep_with(op, call);
+    return {.completion = op};
 }
 
 MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
@@ -355,8 +377,8 @@ MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, Col
 void reduce_local(Rank& rank, CollectiveCall call)
 {
     engine::run_reduction(rank.driver(), reduction_of(call), call.send, call.receive, call.count);
-    if (call.keep != nullptr && call.keep->received) {
-        call.keep->received->give_back();
+    if (call.keep != nullptr) {
+        call.keep->give_back();
     }
 }
 

@@ -99,10 +99,17 @@ void PackedBlocks::give_back() const
     }
 }
 
+void CollectiveKeep::give_back()
+{
+    if (received) {
+        received->give_back();
+    }
+}
+
 void CollectiveKeep::finish(Rank& /*rank*/, engine::Op& op)
 {
-    if (received && op.error == engine::OpError::none) {
-        received->give_back();
+    if (op.error == engine::OpError::none) {
+        give_back();
     }
 }
 

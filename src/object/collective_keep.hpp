@@ -59,6 +59,9 @@ struct CollectiveKeep final : OpKeep {
     std::optional<PackedBlocks> sent;
     std::optional<PackedBlocks> received;
 
+    /// Unpacks what has come to where the caller wants it.
+    void give_back();
+
     void finish(Rank& rank, engine::Op& op) override;
 };
 
