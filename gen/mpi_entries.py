@@ -139,7 +139,7 @@ def unbuilt_body(function: Function, large: bool) -> list[str]:
 
 
 def shortened_body(function: Function, args: list[Arg], general: str) -> str:
-    """Tries abi/short_way.hpp; the checks and the Call are in a function of their own, so that
+    """Tries the short way; the checks and the Call are in a function of their own, so that
     their stack costs only the calls that need them."""
     passed = ", ".join(arg.name for arg in args)
     return (f"    if (short_way::{function.name}({passed})) [[likely]] {{\n"
@@ -177,7 +177,8 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
     entries = "\n".join(entry(function, large) for function in spec.chapter(chapter)
                         for large in function.variants())
     is_short = any(function.short_way for function in spec.chapter(chapter))
-    short_way = '#include "abi/short_way.hpp"\n' if is_short else ""
+    header = "short_collectives" if chapter == "collective" else "short_way"
+    short_way = f'#include "abi/{header}.hpp"\n' if is_short else ""
     return (
         f"{HEAD}"
         "#pragma GCC visibility push(default)\n"

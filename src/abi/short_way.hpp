@@ -38,6 +38,23 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
     return count == 0 && access.plain_address_min != std::numeric_limits<std::uintptr_t>::max();
 }
 
+/// The predefined type behind a handle whose elements are one run, or null. A type that this
+/// platform does not have has no size.
+[[gnu::always_inline]] inline const object::Datatype* usual_type(const object::RankAccess& access,
+                                                                 MPI_Datatype datatype) noexcept
+{
+    const object::HandleBits type_index = object::bits_of(datatype) - object::datatype_first;
+    constexpr object::HandleBits type_count = object::datatype_limit - object::datatype_first;
+    if (type_index >= type_count) [[unlikely]] {
+        return nullptr;
+    }
+    const object::Datatype& type = access.predefined_datatypes[type_index];
+    return type.size_bytes != 0 && type.is_dense ? &type : nullptr;
+}
+
+/// So few elements make no product too large.
+constexpr std::uint64_t elements_max = 1U << 20;
+
 /// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
                                                MPI_Datatype datatype, int member,
@@ -49,20 +66,15 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
         return {};
     }
     object::Communicator* const found = object::find_communicator(*access, comm);
-    const object::HandleBits type_index = object::bits_of(datatype) - object::datatype_first;
-    constexpr object::HandleBits type_count = object::datatype_limit - object::datatype_first;
-    if (found == nullptr || type_index >= type_count) [[unlikely]] {
+    const object::Datatype* const type = usual_type(*access, datatype);
+    if (found == nullptr || type == nullptr) [[unlikely]] {
         return {};
     }
-    const object::Datatype& type = access->predefined_datatypes[type_index];
     const engine::Scope& scope = found->scope();
     object::Rank& rank = object::as_rank(*access);
-    const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type.size_bytes;
-    // A type that this platform does not have has no size. So few elements make no product too
-    // large.
-    constexpr std::uint64_t elements_max = 1U << 20;
-    if (static_cast<std::uint64_t>(count) > elements_max || type.size_bytes == 0 ||
-        !type.is_dense || static_cast<std::uint32_t>(member) >= scope.size ||
+    const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->size_bytes;
+    if (static_cast<std::uint64_t>(count) > elements_max ||
+        static_cast<std::uint32_t>(member) >= scope.size ||
         bytes > rank.driver().node().knobs.eager_limit) [[unlikely]] {
         return {};
     }

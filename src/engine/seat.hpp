@@ -7,6 +7,7 @@
 namespace headway::engine {
 
 struct Meeting;
+struct Shelf;
 
 /// Where members lay down what is longer, or for others than all: two halves, in turn.
 struct Board {
@@ -19,6 +20,9 @@ struct Board {
 struct Seat {
     Meeting* meeting = nullptr;
     Board board = {};
+    Shelf* shelf = nullptr;
+    std::uint64_t shelf_calls = 0;     ///< that the member has ended there
+    std::uint64_t shelf_room_end = 0;  ///< the first call for which it has not yet seen room
 };
 
 }  // namespace headway::engine

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/meeting.hpp"
+#include "engine/shelf.hpp"
 #include "engine/wait.hpp"
 #include "object/persistent.hpp"
 #include "object/process.hpp"
@@ -279,10 +280,56 @@ void keep_with(engine::Op* op, CollectiveCall& call)
     }
 }
 
+/// Of a call that may be done on a shelf, if it fits.
+std::optional<engine::RootedCall::Kind> rooted_kind(const CollectiveCall& call)
+{
+    if (call.is_between_groups || call.is_listed) {
+        return std::nullopt;
+    }
+    switch (call.collective) {
+        case Collective::bcast:
+            return engine::RootedCall::Kind::bcast;
+        case Collective::scatter:
+            return engine::RootedCall::Kind::scatter;
+        case Collective::gather:
+            return engine::RootedCall::Kind::gather;
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Does a call with a root on the communicator's shelf, if there is one. None: nothing was done.
+std::optional<engine::OpError> use_shelf(Rank& rank, Communicator& communicator,
+                                         const CollectiveCall& call)
+{
+    const auto kind = rooted_kind(call);
+    const std::uint64_t bytes = call.count * call.element_bytes;
+    const engine::Scope& scope = communicator.joint_scope();
+    if (!kind || !engine::fits_on_shelf(*kind, bytes, scope.size)) {
+        return std::nullopt;
+    }
+    engine::Seat* const seat = communicator.seat_at_shelf(*kind);
+    if (seat == nullptr) {
+        return std::nullopt;
+    }
+    const engine::OpError error =
+        engine::use_shelf(rank.driver(), *seat, scope,
+                          {.kind = *kind,
+                           .keeps_own = call.in_place,
+                           .root = call.root,
+                           .send = static_cast<const std::byte*>(call.send),
+                           .receive = static_cast<std::byte*>(call.receive),
+                           .bytes = bytes});
+    if (error != engine::OpError::none) {
+        engine::skip_on_shelf(rank.driver(), *seat, scope);
+    }
+    return error;
+}
+
 /// Does what `made` describes where the members meet. False: nothing was done.
 bool meet(Rank& rank, Communicator& communicator, const Prepared& made)
 {
-    engine::Scope& scope = communicator.joint_scope();
+    const engine::Scope& scope = communicator.joint_scope();
     if (!made.graph.may_meet ||
         !engine::can_meet(rank.process().node(), *made.graph.stored, scope, made.arguments)) {
         return false;
@@ -290,6 +337,28 @@ bool meet(Rank& rank, Communicator& communicator, const Prepared& made)
     engine::Seat* const seat = communicator.seat();
     return seat != nullptr &&
            engine::meet(rank.driver(), *seat, *made.graph.stored, scope, made.arguments);
+}
+
+/// What has come in elements with gaps is unpacked.
+void give_back(CollectiveCall& call)
+{
+    if (call.keep != nullptr) {
+        call.keep->give_back();
+    }
+}
+
+/// Of a call that has ended without an op.
+engine::StartedGraph ended(Rank& rank, engine::OpError error)
+{
+    if (error == engine::OpError::none) [[likely]] {
+        return {.is_over = true};
+    }
+    engine::Op* const op = rank.driver().create_op(engine::OpKind::graph);
+    if (op != nullptr) {
+        op->error = error;
+        rank.driver().complete(op);
+    }
+    return {.completion = op};
 }
 
 /// Kept with a run of a persistent collective, whose buffers are the request's.
@@ -347,17 +416,21 @@ engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveC
 
 engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
 {
+    // Elements with gaps are packed before and unpacked afterwards, whatever moves them: members
+    // need not have the same datatype, so that must not decide the way.
+    if (const auto error = use_shelf(rank, communicator, call)) {
+        if (*error == engine::OpError::none) {
+            give_back(call);
+        }
+        return ended(rank, *error);
+    }
     const Prepared made = prepare(rank, communicator, call);
     if (made.graph.stored == nullptr) {
         return {};
     }
-    // Elements with gaps are packed before and unpacked afterwards, whatever moves them: members
-    // need not have the same datatype, so that must not decide whether they meet.
     if (meet(rank, communicator, made)) {
-        if (call.keep != nullptr) {
-            call.keep->give_back();
-        }
-        return {.is_over = true};
+        give_back(call);
+        return ended(rank, engine::OpError::none);
     }
     engine::Scope& scope = communicator.joint_scope();
     if (call.keep == nullptr) {
@@ -377,9 +450,7 @@ MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, Col
 void reduce_local(Rank& rank, CollectiveCall call)
 {
     engine::run_reduction(rank.driver(), reduction_of(call), call.send, call.receive, call.count);
-    if (call.keep != nullptr) {
-        call.keep->give_back();
-    }
+    give_back(call);
 }
 
 engine::Op* start_barrier(Rank& rank, Communicator& communicator)

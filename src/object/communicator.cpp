@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/meeting.hpp"
+#include "engine/shelf.hpp"
 #include "object/buffer.hpp"
 #include "object/collective.hpp"
 #include "object/process.hpp"
@@ -117,6 +118,9 @@ Communicator::~Communicator()
     if (seat_.meeting != nullptr) {
         engine::leave_meeting(allocator, seat_);
     }
+    if (seat_.shelf != nullptr) {
+        engine::leave_shelf(allocator, *seat_.shelf);
+    }
     // Who picked it knows it by its number.
     owner_.release_context(scope_->context);
     allocator.free(joint_);
@@ -157,13 +161,52 @@ void Communicator::count_to_meeting()
         made = reinterpret_cast<std::uintptr_t>(
             engine::create_meeting(owner_.driver().allocator(), scope.size, cores));
     }
-    // The node heap lies at one address in all processes.
-    if (!bcast_bytes(owner_, *this, &made, sizeof made, 0)) {
+    seat_.meeting = reinterpret_cast<engine::Meeting*>(tell_all(made));
+}
+
+/// Calls whose algorithm the user names run as named.
+bool Communicator::lets_use_shelf(engine::RootedCall::Kind kind) const
+{
+    using protocol::coll::Collective;
+    constexpr Collective collectives[] = {Collective::bcast, Collective::scatter,
+                                          Collective::gather};
+    return std::ranges::all_of(
+        owner_.process().choices().of(collectives[static_cast<std::size_t>(kind)]),
+        &protocol::coll::Choice::is_built_in);
+}
+
+engine::Seat* Communicator::count_to_shelf(engine::RootedCall::Kind kind)
+{
+    const engine::Scope& scope = joint_scope();
+    if (is_inter() || !engine::can_have_shelf(owner_.process().node(), scope)) {
+        calls_to_shelf_ = 0;
+        return nullptr;
+    }
+    if (!lets_use_shelf(kind) || --calls_to_shelf_ != 0) {
+        return nullptr;
+    }
+    std::uintptr_t made = 0;
+    if (scope.rank == 0) {
+        made = reinterpret_cast<std::uintptr_t>(
+            engine::create_shelf(owner_.driver().allocator(), scope.size));
+    }
+    seat_.shelf = reinterpret_cast<engine::Shelf*>(tell_all(made));
+    for (std::size_t each = 0; each < uses_shelf_.size(); ++each) {
+        uses_shelf_[each] =
+            seat_.shelf != nullptr && lets_use_shelf(static_cast<engine::RootedCall::Kind>(each));
+    }
+    return known_seat_at_shelf(kind);
+}
+
+/// What member 0 says, an address in the node heap, which lies at one address in all processes.
+std::uintptr_t Communicator::tell_all(std::uintptr_t place)
+{
+    if (!bcast_bytes(owner_, *this, &place, sizeof place, 0)) {
         // The others know the place, and would wait there.
         platform::fatal(static_cast<std::uint32_t>(owner_.world_rank),
                         "the node heap is full; raise HEADWAY_HEAP_SIZE");
     }
-    seat_.meeting = reinterpret_cast<engine::Meeting*>(made);
+    return place;
 }
 
 void Communicator::find_nodes()

@@ -14,6 +14,7 @@
 #include "engine/graph_engine.hpp"
 #include "engine/scope.hpp"
 #include "engine/seat.hpp"
+#include "engine/shelf.hpp"
 #include "mpi.h"
 #include "object/attribute.hpp"
 #include "object/error_handler.hpp"
@@ -114,6 +115,20 @@ class Communicator {
         return seat_.meeting != nullptr ? &seat_ : nullptr;
     }
 
+    /// The same for calls of that kind that fit on a shelf (engine/shelf).
+    engine::Seat* seat_at_shelf(engine::RootedCall::Kind kind)
+    {
+        if (engine::Seat* const seat = known_seat_at_shelf(kind); seat != nullptr) [[likely]] {
+            return seat;
+        }
+        return calls_to_shelf_ != 0 ? count_to_shelf(kind) : nullptr;
+    }
+    /// Null also where the shelf is still to be made.
+    engine::Seat* known_seat_at_shelf(engine::RootedCall::Kind kind) noexcept
+    {
+        return uses_shelf_[static_cast<std::size_t>(kind)] ? &seat_ : nullptr;
+    }
+
     /// Null: it has none.
     const Topology* topology() const noexcept { return topology_.get(); }
     const std::shared_ptr<const Topology>& shared_topology() const noexcept { return topology_; }
@@ -174,6 +189,9 @@ class Communicator {
     void destroy();
     void find_nodes();
     void count_to_meeting();
+    engine::Seat* count_to_shelf(engine::RootedCall::Kind kind);
+    bool lets_use_shelf(engine::RootedCall::Kind kind) const;
+    std::uintptr_t tell_all(std::uintptr_t place);
 
     Rank& owner_;
     engine::Scope* scope_;
@@ -195,6 +213,8 @@ class Communicator {
     engine::Seat seat_;
     /// A communicator that is made for a call or two needs none; 0: there was no memory for it.
     int calls_to_meeting_ = 3;
+    int calls_to_shelf_ = 3;            ///< 0: it is there, or there is none
+    std::array<bool, 3> uses_shelf_{};  ///< by kind of call
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short way of the usual collective: few bytes of a predefined type, a root, a communicator
+// that has a shelf (engine/shelf). As abi/short_way.hpp; what is in doubt goes the general way,
+// which comes to the same shelf.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "abi/short_way.hpp"
+#include "base/diagnostics.hpp"
+#include "engine/shelf.hpp"
+#include "object/process.hpp"
+
+namespace headway::abi::short_way {
+
+using Kind = engine::RootedCall::Kind;
+
+/// A rank that calls, and its place at the shelf; null where the general way has to look.
+struct Visitor {
+    const object::RankAccess* access = nullptr;
+    const engine::Scope* scope = nullptr;
+    engine::Seat* seat = nullptr;
+
+    bool is(int root) const noexcept { return scope->rank == static_cast<std::uint32_t>(root); }
+};
+
+[[gnu::always_inline]] inline Visitor visitor(Kind kind, int root, MPI_Comm comm) noexcept
+{
+    const object::RankAccess* const access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running || access->tracer != nullptr)
+        [[unlikely]] {
+        return {};
+    }
+    object::Communicator* const found = object::find_communicator(*access, comm);
+    if (found == nullptr) [[unlikely]] {
+        return {};
+    }
+    const engine::Scope& scope = found->scope();
+    if (static_cast<std::uint32_t>(root) >= scope.size) [[unlikely]] {
+        return {};
+    }
+    return {access, &scope, found->known_seat_at_shelf(kind)};
+}
+
+/// Bytes of a block of such elements; 0: not a usual one.
+[[gnu::always_inline]] inline std::uint64_t block_bytes(const object::RankAccess& access,
+                                                        const void* buf, MPI_Count count,
+                                                        MPI_Datatype datatype) noexcept
+{
+    const object::Datatype* const type = usual_type(access, datatype);
+    if (type == nullptr || static_cast<std::uint64_t>(count) > elements_max ||
+        reinterpret_cast<std::uintptr_t>(buf) < access.plain_address_min) [[unlikely]] {
+        return 0;
+    }
+    return static_cast<std::uint64_t>(count) * type->size_bytes;
+}
+
+/// False: the general way has to do it, or to say what is wrong.
+[[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::RootedCall& call)
+{
+    object::Rank& rank = object::as_rank(*const_cast<object::RankAccess*>(visitor.access));
+    if (!engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
+        (base::has_diagnostics && rank.process().call_order() != nullptr) ||
+        !rank.door->enter_at_home()) [[unlikely]] {
+        return false;
+    }
+    const engine::OpError error =
+        engine::use_shelf(rank.driver(), *visitor.seat, *visitor.scope, call);
+    object::end_complete_orphans(rank);
+    rank.door->leave_in_line();
+    return error == engine::OpError::none;
+}
+
+[[gnu::always_inline]] inline bool Bcast(void* buffer, MPI_Count count, MPI_Datatype datatype,
+                                         int root, MPI_Comm comm)
+{
+    const Visitor who = visitor(Kind::bcast, root, comm);
+    if (who.seat == nullptr) [[unlikely]] {
+        return false;
+    }
+    return visit(who, {.kind = Kind::bcast,
+                       .root = static_cast<std::uint32_t>(root),
+                       .receive = static_cast<std::byte*>(buffer),
+                       .bytes = block_bytes(*who.access, buffer, count, datatype)});
+}
+
+/// Scatter and gather: the root names both sides, by the same bytes a block.
+[[gnu::always_inline]] inline bool visit_with_blocks(Kind kind, const void* sendbuf,
+                                                     MPI_Count sendcount, MPI_Datatype sendtype,
+                                                     void* recvbuf, MPI_Count recvcount,
+                                                     MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    const Visitor who = visitor(kind, root, comm);
+    if (who.seat == nullptr) [[unlikely]] {
+        return false;
+    }
+    const bool is_root = who.is(root);
+    const bool gives = is_root || kind == Kind::gather;
+    const bool takes = is_root || kind == Kind::scatter;
+    const std::uint64_t given = gives ? block_bytes(*who.access, sendbuf, sendcount, sendtype) : 0;
+    const std::uint64_t taken = takes ? block_bytes(*who.access, recvbuf, recvcount, recvtype) : 0;
+    if (is_root && given != taken) [[unlikely]] {
+        return false;
+    }
+    return visit(who, {.kind = kind,
+                       .root = static_cast<std::uint32_t>(root),
+                       .send = static_cast<const std::byte*>(sendbuf),
+                       .receive = static_cast<std::byte*>(recvbuf),
+                       .bytes = gives ? given : taken});
+}
+
+[[gnu::always_inline]] inline bool Scatter(const void* sendbuf, MPI_Count sendcount,
+                                           MPI_Datatype sendtype, void* recvbuf,
+                                           MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                                           MPI_Comm comm)
+{
+    return visit_with_blocks(Kind::scatter, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, root, comm);
+}
+
+[[gnu::always_inline]] inline bool Gather(const void* sendbuf, MPI_Count sendcount,
+                                          MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                          MPI_Datatype recvtype, int root, MPI_Comm comm)
+{
+    return visit_with_blocks(Kind::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, root, comm);
+}
+
+}  // namespace headway::abi::short_way

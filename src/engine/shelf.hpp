@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where members of a communicator lay down the few bytes of a call with a root (bcast, scatter,
+// gather) instead of sending them: who gives writes one line and goes on, who gets looks there when
+// it comes. A message to each would be a frame, a match and a look at a lane for each. One for each
+// communicator whose members do so, in the node heap.
+//
+// All members count such calls, so all know in which compartment a call's bytes lie. Compartments
+// are used in turn, in two halves: who is about to lay something down in a half waits until all
+// have ended the calls that it served before. So a member runs ahead of another one by a half at
+// least, and looks at the others once a half.
+//
+// Who sleeps until a line is written, or a half free, is not forgotten: sync/growing_mark.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/driver.hpp"
+#include "engine/scope.hpp"
+#include "engine/seat.hpp"
+#include "platform/cpu.hpp"
+
+namespace headway::engine {
+
+inline constexpr std::uint32_t shelf_members_max = 64;
+
+/// Bytes of a call that a shelf has room for.
+constexpr std::uint64_t shelf_call_bytes(std::uint64_t members) noexcept
+{
+    return std::max<std::uint64_t>(1024, platform::cache_line_bytes * members);
+}
+/// Of those, for one of several members that give.
+constexpr std::uint64_t shelf_share_bytes(std::uint64_t members) noexcept
+{
+    return shelf_call_bytes(members) / members / platform::cache_line_bytes *
+           platform::cache_line_bytes;
+}
+
+/// For a communicator with `size` members, by one of them, who tells the others. Null: the node
+/// heap is exhausted. Requires: 2 to shelf_members_max members.
+Shelf* create_shelf(memory::Allocator& allocator, std::uint32_t size);
+
+/// Each member once, when it uses it no more; the last one frees it.
+void leave_shelf(memory::Allocator& allocator, Shelf& shelf);
+
+/// A call of one member.
+struct RootedCall {
+    enum class Kind : std::uint8_t {
+        bcast,    ///< the root's receive buffer goes to all
+        scatter,  ///< a block of its send buffer to each
+        gather,   ///< a block of each goes to the root
+    };
+    Kind kind = Kind::bcast;
+    bool keeps_own = false;  ///< scatter, gather: the root's own block is where it belongs
+    std::uint32_t root = 0;
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+    std::uint64_t bytes = 0;  ///< of one block
+};
+
+/// Whether members of a communicator may have one; the same on all.
+bool can_have_shelf(const Node& node, const Scope& scope);
+
+/// Whether there is room for a call; the same on all members that name the same number of bytes.
+inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint64_t members)
+{
+    switch (kind) {
+        case RootedCall::Kind::scatter:
+            return bytes - 1 < shelf_call_bytes(members) / members;
+        case RootedCall::Kind::gather:
+            return bytes - 1 < shelf_share_bytes(members);
+        default:
+            return bytes - 1 < shelf_call_bytes(members);
+    }
+}
+
+/// Does what the call says; who gives does not wait for who gets, unless it is far ahead.
+/// Truncated: more was given than this member has room for, and it has the beginning; it has not
+/// ended the call, which it may repeat, or leave by skip_on_shelf().
+/// Requires: a shelf, the same kind of call with the same root on all members, one that fits, no
+/// other call of theirs there. Thread rule: a thread of the driver's rank, for which it may wait.
+OpError use_shelf(Driver& driver, Seat& seat, const Scope& scope, const RootedCall& call);
+void skip_on_shelf(Driver& driver, Seat& seat, const Scope& scope);
+
+}  // namespace headway::engine

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A shelf of as many compartments as two halves: who gives runs ahead of who gets, by two calls at
+// most, nobody reads what is not there or is written over, and none sleeps on.
+#include "sync/growing_mark.hpp"
+
+#include "model_atomics.hpp"
+
+namespace headway::model {
+namespace {
+
+/// What a party sleeps on, as small as it can be: the ownership word has a model of its own.
+template <typename Atomics>
+struct Bed {
+    typename Atomics::template Atomic<std::uint32_t> is_parked{0};
+
+    template <typename Holds>
+    void sleep_until(const Holds& holds)
+    {
+        while (!holds()) {
+            is_parked.store(1, std::memory_order_relaxed);
+            Atomics::fence_full();
+            if (!holds()) {
+                (void)Atomics::wait_on(is_parked, 1, platform::Deadline::never());
+            }
+            is_parked.store(0, std::memory_order_relaxed);
+        }
+    }
+    void wake()
+    {
+        if (is_parked.load(std::memory_order_relaxed) != 0 &&
+            is_parked.exchange(0, std::memory_order_relaxed) != 0) {
+            Atomics::wake(is_parked);
+        }
+    }
+};
+
+/// Thread 0 gives to all others in each call.
+template <Weakening weakening, unsigned parties, unsigned calls, bool waits_for_room = true>
+struct Shelf : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room>, parties> {
+    using Atomics = ModelAtomics<weakening>;
+    static constexpr unsigned compartments = 2;
+
+    sync::BasicGrowingMark<Atomics> given[compartments];
+    sync::BasicGrowingMark<Atomics> ended[parties];
+    sync::BasicSleeperCount<Atomics> sleepers;
+    Bed<Atomics> beds[parties];
+    ModelPlain<int> bytes[compartments];
+
+    void before()
+    {
+        for (auto& place : bytes) {
+            place = 0;
+        }
+    }
+    void thread(unsigned own)
+    {
+        for (unsigned call = 0; call < calls; ++call) {
+            if (own == 0) {
+                give(call);
+            } else {
+                take(own, call);
+            }
+        }
+    }
+    void give(unsigned call)
+    {
+        for (unsigned party = 1; waits_for_room && call >= compartments && party < parties;
+             ++party) {
+            wait(0, ended[party], call - compartments + 1);
+        }
+        bytes[call % compartments] = static_cast<int>(call) + 10;
+        given[call % compartments].set(call + 1);
+        Atomics::fence_full();
+        wake_all();
+    }
+    void take(unsigned own, unsigned call)
+    {
+        wait(own, given[call % compartments], call + 1);
+        const int got = bytes[call % compartments];
+        require(got == static_cast<int>(call) + 10, "what was given in this call");
+        ended[own].set(call + 1);
+        Atomics::fence_full();
+        wake_all();
+    }
+    void wait(unsigned own, const sync::BasicGrowingMark<Atomics>& mark, unsigned number)
+    {
+        if (mark.has_reached(number)) {
+            return;
+        }
+        sleepers.come();
+        beds[own].sleep_until([&mark, number] { return mark.has_reached(number); });
+        sleepers.go();
+    }
+    void wake_all()
+    {
+        if (sleepers.is_any_after_fence()) {
+            for (auto& bed : beds) {
+                bed.wake();
+            }
+        }
+    }
+};
+
+}  // namespace
+}  // namespace headway::model
+
+int main()
+{
+    using namespace headway::model;
+    constexpr Search several{Search::Kind::bounded, 3};
+    constexpr Search few{Search::Kind::bounded, 2};
+    bool right = true;
+    right &= holds<Shelf<Weakening::none, 2, 1>>("one call", several);
+    right &= holds<Shelf<Weakening::none, 2, 4>>("both halves twice", several);
+    right &= holds<Shelf<Weakening::none, 3, 2>>("two that get", few);
+    right &= is_refuted<Shelf<Weakening::none, 2, 4, false>>("without looking for room", several);
+    right &= is_refuted<Shelf<Weakening::no_fence, 2, 1>>("without fences", several);
+    right &= is_refuted<Shelf<Weakening::no_release, 2, 1>>("without release", several);
+    right &= is_refuted<Shelf<Weakening::no_acquire, 2, 1>>("without acquire", several);
+    return right ? 0 : 1;
+}

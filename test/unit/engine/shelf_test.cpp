@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Members that lay down the bytes of calls with a root get what the call is defined to bring,
+// however far one runs ahead of another.
+#include "engine/shelf.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "meeting_ranks.hpp"
+
+namespace headway::engine {
+namespace {
+
+using Kind = RootedCall::Kind;
+using Bytes = std::vector<std::byte>;
+
+constexpr std::byte untouched{0xA5};
+
+std::byte value(std::uint32_t from, std::uint32_t to, std::size_t i, std::uint32_t call)
+{
+    return static_cast<std::byte>(from * 7 + to * 13 + i * 31 + (i >> 6) + call * 101);
+}
+
+class ShelfTest : public MeetingRanks {
+  protected:
+    ShelfTest()
+    {
+        shelf_ = create_shelf(node_.driver(0).allocator(), size());
+        seats_.assign(size(), Seat{.shelf = shelf_});
+    }
+    ~ShelfTest() override
+    {
+        for (std::uint32_t rank = 0; rank < size(); ++rank) {
+            leave_shelf(node_.driver(rank).allocator(), *shelf_);
+        }
+    }
+
+    std::uint32_t size() const { return node_.size(); }
+
+    OpError use(std::uint32_t rank, const RootedCall& call)
+    {
+        return use_shelf(node_.driver(rank), seats_[rank], node_.world(rank), call);
+    }
+
+    static void fill(std::byte* block, std::size_t bytes, std::uint32_t from, std::uint32_t to,
+                     std::uint32_t call)
+    {
+        for (std::size_t i = 0; i < bytes; ++i) {
+            block[i] = value(from, to, i, call);
+        }
+    }
+    static void expect(const std::byte* block, std::size_t bytes, std::uint32_t from,
+                       std::uint32_t to, std::uint32_t call)
+    {
+        for (std::size_t i = 0; i < bytes; ++i) {
+            ASSERT_EQ(block[i], value(from, to, i, call)) << "byte " << i << " of call " << call;
+        }
+    }
+
+    // `call` only tells calls apart.
+
+    void bcast(std::uint32_t rank, std::size_t bytes, std::uint32_t root, std::uint32_t call)
+    {
+        Bytes vector(bytes, untouched);
+        if (rank == root) {
+            fill(vector.data(), bytes, root, 0, call);
+        }
+        ASSERT_EQ(
+            use(rank,
+                {.kind = Kind::bcast, .root = root, .receive = vector.data(), .bytes = bytes}),
+            OpError::none);
+        expect(vector.data(), bytes, root, 0, call);
+    }
+
+    void scatter(std::uint32_t rank, std::size_t bytes, std::uint32_t root, bool keeps_own,
+                 std::uint32_t call)
+    {
+        Bytes all(bytes * size());
+        for (std::uint32_t to = 0; rank == root && to < size(); ++to) {
+            fill(&all[to * bytes], bytes, root, to, call);
+        }
+        Bytes own(bytes, untouched);
+        ASSERT_EQ(use(rank, {.kind = Kind::scatter,
+                             .keeps_own = keeps_own && rank == root,
+                             .root = root,
+                             .send = all.data(),
+                             .receive = own.data(),
+                             .bytes = bytes}),
+                  OpError::none);
+        if (keeps_own && rank == root) {
+            EXPECT_EQ(own, Bytes(bytes, untouched));
+        } else {
+            expect(own.data(), bytes, root, rank, call);
+        }
+    }
+
+    void gather(std::uint32_t rank, std::size_t bytes, std::uint32_t root, bool keeps_own,
+                std::uint32_t call)
+    {
+        Bytes own(bytes);
+        fill(own.data(), bytes, rank, root, call);
+        Bytes all(rank == root ? bytes * size() : 0, untouched);
+        if (rank == root && keeps_own) {
+            std::copy(own.begin(), own.end(),
+                      all.begin() + static_cast<std::ptrdiff_t>(rank * bytes));
+        }
+        ASSERT_EQ(use(rank, {.kind = Kind::gather,
+                             .keeps_own = keeps_own && rank == root,
+                             .root = root,
+                             .send = own.data(),
+                             .receive = all.data(),
+                             .bytes = bytes}),
+                  OpError::none);
+        for (std::uint32_t from = 0; rank == root && from < size(); ++from) {
+            expect(&all[from * bytes], bytes, from, root, call);
+        }
+    }
+
+    /// The same call on all ranks, drawn by `random`, which is in the same state on all.
+    void run_drawn(std::uint32_t rank, std::mt19937& random, std::uint32_t call)
+    {
+        const auto kind = static_cast<Kind>(random() % 3);
+        const auto root = static_cast<std::uint32_t>(random() % size());
+        const bool keeps_own = random() % 2 == 0;
+        std::size_t bytes = 1 + random() % (random() % 2 == 0 ? 16 : shelf_call_bytes(size()));
+        while (!fits_on_shelf(kind, bytes, size())) {
+            bytes = (bytes + 1) / 2;
+        }
+        switch (kind) {
+            case Kind::bcast:
+                bcast(rank, bytes, root, call);
+                break;
+            case Kind::scatter:
+                scatter(rank, bytes, root, keeps_own, call);
+                break;
+            case Kind::gather:
+                gather(rank, bytes, root, keeps_own, call);
+                break;
+        }
+    }
+
+    Shelf* shelf_ = nullptr;
+};
+
+TEST_P(ShelfTest, CallsOfAllKindsBringWhatTheyAreDefinedToBring)
+{
+    run_threads([&](std::uint32_t rank) {
+        std::mt19937 random(4711);
+        std::mt19937 pauses(rank);
+        for (std::uint32_t call = 0; call < 1500; ++call) {
+            run_drawn(rank, random, call);
+            if (pauses() % 64 == 0) {
+                std::this_thread::yield();
+            }
+        }
+    });
+}
+
+TEST_P(ShelfTest, WhereRanksHaveCoresToo)
+{
+    node_.node().is_oversubscribed = false;
+    run_threads([&](std::uint32_t rank) {
+        std::mt19937 random(4712);
+        for (std::uint32_t call = 0; call < 800; ++call) {
+            run_drawn(rank, random, call);
+        }
+    });
+}
+
+TEST_P(ShelfTest, TheRootRunsAheadAndOthersFindAllThatItLaidDown)
+{
+    std::atomic<std::uint32_t> ahead{0};
+    constexpr std::uint32_t calls = 100;
+    run_threads([&](std::uint32_t rank) {
+        // The others come when the root is through.
+        while (rank != 0 && ahead.load() == 0) {
+            std::this_thread::yield();
+        }
+        for (std::uint32_t call = 0; call < calls; ++call) {
+            bcast(rank, 8 + call % 100, 0, call);
+        }
+        if (rank == 0) {
+            ahead = 1;
+        }
+    });
+}
+
+TEST_P(ShelfTest, ThoseWhoGiveRunAheadOfTheRoot)
+{
+    std::atomic<std::uint32_t> ahead{0};
+    constexpr std::uint32_t calls = 100;
+    run_threads([&](std::uint32_t rank) {
+        while (rank == 0 && ahead.load() != size() - 1) {
+            std::this_thread::yield();
+        }
+        for (std::uint32_t call = 0; call < calls; ++call) {
+            gather(rank, 1 + call % 64, 0, false, call);
+        }
+        ahead += rank != 0;
+    });
+}
+
+TEST_P(ShelfTest, WhoHasNoRoomForAllGetsTheBeginningAndIsTold)
+{
+    run_threads([&](std::uint32_t rank) {
+        bcast(rank, 8, 0, 0);
+        const std::size_t bytes = rank == 0 ? 300 : 100;
+        Bytes vector(bytes, untouched);
+        if (rank == 0) {
+            fill(vector.data(), bytes, 0, 0, 1);
+        }
+        const RootedCall call{
+            .kind = Kind::bcast, .root = 0, .receive = vector.data(), .bytes = bytes};
+        const OpError wanted = rank == 0 ? OpError::none : OpError::truncated;
+        EXPECT_EQ(use(rank, call), wanted);
+        expect(vector.data(), 100, 0, 0, 1);
+        if (rank != 0) {
+            // It has not ended the call.
+            EXPECT_EQ(use(rank, call), wanted);
+            skip_on_shelf(node_.driver(rank), seats_[rank], node_.world(rank));
+        }
+        gather(rank, 16, size() - 1, false, 2);
+    });
+}
+
+TEST_P(ShelfTest, FewBytesFit)
+{
+    const std::uint64_t members = size();
+    EXPECT_FALSE(fits_on_shelf(Kind::bcast, 0, members));
+    EXPECT_TRUE(fits_on_shelf(Kind::bcast, 1024, members));
+    EXPECT_FALSE(fits_on_shelf(Kind::bcast, shelf_call_bytes(members) + 1, members));
+    EXPECT_TRUE(fits_on_shelf(Kind::gather, 64, members));
+    EXPECT_TRUE(fits_on_shelf(Kind::scatter, 64, members));
+    EXPECT_FALSE(fits_on_shelf(Kind::gather, 1024, members));
+    EXPECT_FALSE(fits_on_shelf(Kind::scatter, 1024, members));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ShelfTest, testing::Values(2, 3, 5, 16, 17));
+
+}  // namespace
+}  // namespace headway::engine
