@@ -177,8 +177,9 @@ def chapter_source(spec: mpi_spec.Spec, chapter: str) -> str:
     entries = "\n".join(entry(function, large) for function in spec.chapter(chapter)
                         for large in function.variants())
     is_short = any(function.short_way for function in spec.chapter(chapter))
-    header = "short_collectives" if chapter == "collective" else "short_way"
-    short_way = f'#include "abi/{header}.hpp"\n' if is_short else ""
+    header = ('#include "abi/short_collectives.hpp"\n' if chapter == "collective" else
+              '#include "abi/short_way.hpp"\n')
+    short_way = header if is_short else ""
     return (
         f"{HEAD}"
         "#pragma GCC visibility push(default)\n"

@@ -176,8 +176,9 @@ def main(options: argparse.Namespace) -> int:
     if answer.code == 0:
         if any(each.name == "meetings" and each.value == "on" for each in settings):
             print("(ranks that share cores meet in shared memory for blocking barriers, "
-                  "broadcasts, allgathers,\nalltoalls and allreduces, unless an algorithm is "
-                  "named: HEADWAY_MEETINGS)")
+                  "broadcasts, allgathers,\nalltoalls and allreduces, and broadcasts, scatters and "
+                  "gathers of up to 1 KiB\ngo over it, unless an algorithm is named: "
+                  "HEADWAY_MEETINGS)")
         print("algorithms of collective calls, the first line that serves a call (the form of "
               "HEADWAY_TUNING)")
         print(answer.text, end="")
