@@ -139,6 +139,13 @@ void explain(Call& call, const Op& op)
         call.fail(MPI_ERR_TYPE, "%s", rank_of(call).complaint().c_str());
         return;
     }
+    if (op.error == engine::OpError::given_up) {
+        call.fail(MPI_ERR_OTHER,
+                  "a collective of this communicator failed at another member, whose call says "
+                  "why, and so its part of the result did not come; the communicator can be used "
+                  "again");
+        return;
+    }
     if (op.error != engine::OpError::truncated) {
         return;
     }

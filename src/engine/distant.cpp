@@ -26,7 +26,8 @@ constexpr std::int64_t hold_ns = 100'000;
 /// Whether ranks of other nodes may send such frames. The others name addresses of this node.
 bool may_come_from_afar(transport::FrameKind kind) noexcept
 {
-    return kind == transport::FrameKind::eager || kind == transport::FrameKind::distant_offer ||
+    return kind == transport::FrameKind::eager || kind == transport::FrameKind::given_up ||
+           kind == transport::FrameKind::distant_offer ||
            kind == transport::FrameKind::distant_request ||
            kind == transport::FrameKind::distant_bytes ||
            kind == transport::FrameKind::distant_note;

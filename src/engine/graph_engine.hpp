@@ -4,6 +4,9 @@
 // and kept; an instance is one run of it: counters, ready queue, buffers. A completed message
 // fires its node at once, on whatever executor saw it, through the rank's list of fired nodes: a
 // trampoline, so nothing recurses however long the chain is.
+//
+// An instance serves run after run: its counters are back at their beginning when a run ends. A
+// program has one of its own; of those of other runs a template keeps some for the next ones.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +20,9 @@
 
 namespace headway::engine {
 
-/// A graph as plain data in the node heap. Read-only after store_graph().
+struct GraphInstance;
+
+/// A graph as plain data in the node heap. Read-only after store_graph(), but for `idle`.
 struct GraphTemplate {
     std::uint32_t node_count = 0;
     std::uint32_t edge_count = 0;
@@ -29,6 +34,7 @@ struct GraphTemplate {
     std::uint32_t* first_successor = nullptr;  ///< node_count + 1 places in `successors`
     std::uint32_t* successors = nullptr;
     std::uint32_t* dependencies = nullptr;  ///< edges into each node
+    std::uint32_t root_count = 0;           ///< nodes without any
     /// Of a receive, the reduction that follows it alone and may be done as its bytes come, since
     /// nobody else reads them (engine/combination); of other nodes node_count.
     std::uint32_t* combined_with = nullptr;
@@ -36,6 +42,10 @@ struct GraphTemplate {
     std::uint32_t peer_count = 0;
     std::uint32_t* peer_numbers = nullptr;
     bool publishes = false;  ///< peers read the rank's own spaces
+
+    // The rank's executor's: instances that wait for their next run, and the bytes they keep.
+    GraphInstance* idle = nullptr;
+    std::uint64_t idle_bytes = 0;
 };
 
 /// What a reduce node computes.
@@ -63,13 +73,28 @@ struct GraphArguments {
 
 /// Lays a graph down in the rank's part of the heap. Null: the heap is exhausted.
 GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph);
+/// Requires: no run of it goes on, and no program is left. Null is allowed.
 void destroy_template(memory::Allocator& allocator, GraphTemplate* stored);
 
 /// Starts one run on the scope of the driver's rank: the next collective there, in the order in
 /// which all members call, unless the arguments number it. Returns the op that completes with it,
 /// or null: the heap is exhausted, and nothing was started. The template must outlive the run.
-Op* start_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+Op* start_graph(Driver& driver, GraphTemplate& stored, Scope& scope,
                 const GraphArguments& arguments);
+
+/// A program: a graph with its arguments, to be started again and again. It keeps its instance from
+/// one run to the next, so that a start takes nothing from the heap but an op. `arguments` are
+/// copied, and number its runs. Null: the heap is exhausted. Template and scope must outlive it.
+GraphInstance* create_program(Driver& driver, GraphTemplate& stored, Scope& scope,
+                              const GraphArguments& arguments);
+/// Whether it can be started: a run that failed was its last one.
+bool can_start(const GraphInstance& program) noexcept;
+/// Starts a run, whose messages follow those of the run before. The op that completes with it, or
+/// null: the heap is exhausted, and nothing was started. Requires: the op of the run before is
+/// complete, and can_start().
+Op* start_program(Driver& driver, GraphInstance* program);
+/// Requires: the op of its last run is complete. Null is allowed.
+void destroy_program(Driver& driver, GraphInstance* program);
 
 /// How a run began. Neither an op nor over: the heap is exhausted, and nothing was started.
 struct StartedGraph {
@@ -79,7 +104,7 @@ struct StartedGraph {
 
 /// As start_graph(), for a caller who waits for the run: one of short messages is gone through
 /// without an instance in the heap as long as messages are there, or come, when they are wanted.
-StartedGraph run_graph(Driver& driver, const GraphTemplate& stored, Scope& scope,
+StartedGraph run_graph(Driver& driver, GraphTemplate& stored, Scope& scope,
                        const GraphArguments& arguments);
 
 /// inout = in (op) inout on `count` elements; false: a user-defined operation cannot run. Requires,

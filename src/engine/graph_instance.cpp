@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
+
+#include "engine/driver.hpp"
 
 namespace headway::engine {
 
@@ -33,6 +36,15 @@ void set_layouts(GraphInstance* run, const GraphArguments& arguments)
     }
 }
 
+void take_arguments(GraphInstance* run, const GraphArguments& arguments)
+{
+    run->reduction = arguments.reduction;
+    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
+    run->spaces[static_cast<std::size_t>(Space::send)] = send;
+    run->spaces[static_cast<std::size_t>(Space::receive)] =
+        static_cast<std::byte*>(arguments.receive);
+}
+
 }  // namespace
 
 std::uint64_t scratch_bytes_of(const GraphInstance& run)
@@ -41,22 +53,56 @@ std::uint64_t scratch_bytes_of(const GraphInstance& run)
     return blocks == 0 ? 0 : run.size_bytes({Space::scratch, 0, blocks});
 }
 
-void set_up(GraphInstance* run, const GraphTemplate& stored, const GraphArguments& arguments)
+void set_up(GraphInstance* run, GraphTemplate& stored, const GraphArguments& arguments)
 {
     run->stored = &stored;
     set_layouts(run, arguments);
-    run->reduction = arguments.reduction;
-    run->remaining = stored.node_count;
-    auto* send = static_cast<std::byte*>(const_cast<void*>(arguments.send));
-    run->spaces[static_cast<std::size_t>(Space::send)] = send;
-    run->spaces[static_cast<std::size_t>(Space::receive)] =
-        static_cast<std::byte*>(arguments.receive);
+    take_arguments(run, arguments);
 }
 
-GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
-                          const GraphArguments& arguments)
+namespace {
+
+/// Finds room for the scratch of the next run, whose layouts are set. False: the heap is exhausted.
+bool find_scratch(Driver& driver, GraphInstance* run)
 {
+    const std::uint64_t bytes = scratch_bytes_of(*run);
+    if (bytes <= run->scratch_room) [[likely]] {
+        return true;
+    }
     memory::Allocator& allocator = driver.allocator();
+    std::byte*& scratch = run->spaces[static_cast<std::size_t>(Space::scratch)];
+    allocator.free(scratch);
+    scratch = static_cast<std::byte*>(allocator.allocate(bytes));
+    run->scratch_room = scratch != nullptr ? allocator.usable_bytes(scratch) : 0;
+    return scratch != nullptr;
+}
+
+/// What the run tells its peers of its spaces.
+void write_own_spaces(Driver& driver, GraphInstance* run)
+{
+    auto* const own = new (run->peer_spaces + run->stored->peer_count) PublishedSpaces;
+    std::ranges::copy(run->spaces, own->spaces);
+    own->bytes = run->own_bytes();
+    own->process = driver.rank().process;
+}
+
+bool lists_blocks(const GraphArguments& arguments)
+{
+    return !arguments.listed[0].empty() || !arguments.listed[1].empty() ||
+           !arguments.listed[2].empty();
+}
+
+/// What has tables of its own suits one call.
+bool has_tables(const GraphInstance& run)
+{
+    return std::ranges::any_of(run.layouts,
+                               [](const BlockLayout& layout) { return layout.table != nullptr; });
+}
+
+/// Without what it needs to run.
+GraphInstance* allocate_instance(memory::Allocator& allocator, const GraphTemplate& stored,
+                                 const GraphArguments& arguments)
+{
     std::size_t bytes =
         sizeof(GraphInstance) + std::size_t{2} * stored.node_count * sizeof(std::uint32_t);
     for (const std::span<const BlockRange> listed : arguments.listed) {
@@ -64,40 +110,101 @@ GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
     }
     const std::size_t peer_spaces = bytes;
     bytes += (stored.peer_count + (stored.publishes ? 1U : 0U)) * sizeof(PublishedSpaces);
-    void* place = allocator.allocate(bytes);
-    Op* completion = driver.create_op(OpKind::graph);
-    if (place == nullptr || completion == nullptr) {
-        allocator.free(place);
-        allocator.free(completion);
+    void* const place = allocator.allocate(bytes);
+    if (place == nullptr) {
         return nullptr;
     }
-    auto* run = new (place) GraphInstance;
+    auto* const run = new (place) GraphInstance;
     run->counters = reinterpret_cast<std::uint32_t*>(run + 1);
-    run->completion = completion;
-    set_up(run, stored, arguments);
     run->peer_spaces =
         reinterpret_cast<PublishedSpaces*>(static_cast<std::byte*>(place) + peer_spaces);
-    if (const std::uint64_t scratch_bytes = scratch_bytes_of(*run); scratch_bytes != 0) {
-        void* scratch = allocator.allocate(scratch_bytes);
-        run->spaces[static_cast<std::size_t>(Space::scratch)] = static_cast<std::byte*>(scratch);
-        if (scratch == nullptr) {
-            allocator.free(run);
-            allocator.free(completion);
-            return nullptr;
-        }
+    return run;
+}
+
+GraphInstance* create_instance(Driver& driver, GraphTemplate& stored,
+                               const GraphArguments& arguments)
+{
+    GraphInstance* const run = allocate_instance(driver.allocator(), stored, arguments);
+    if (run == nullptr) {
+        return nullptr;
     }
-    if (stored.publishes) {
-        auto* const own = new (run->peer_spaces + stored.peer_count) PublishedSpaces;
-        std::ranges::copy(run->spaces, own->spaces);
-        own->bytes = run->own_bytes();
-        own->process = driver.rank().process;
+    set_up(run, stored, arguments);
+    if (!find_scratch(driver, run)) {
+        destroy_instance(driver.allocator(), run);
+        return nullptr;
+    }
+    count_dependencies(run);
+    return run;
+}
+
+std::uint64_t bytes_kept(memory::Allocator& allocator, const GraphInstance& run)
+{
+    return allocator.usable_bytes(&run) + run.scratch_room;
+}
+
+/// An idle instance is taken off its template and made ready for the arguments. Null: the heap is
+/// exhausted.
+GraphInstance* wake_idle(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
+{
+    GraphInstance* const run = std::exchange(stored.idle, stored.idle->next);
+    stored.idle_bytes -= bytes_kept(driver.allocator(), *run);
+    // Of its blocks only the size can differ.
+    const BlockLayout& before = run->layouts[0];
+    if (before.count != arguments.count || before.element_bytes != arguments.element_bytes) {
+        set_layouts(run, arguments);
+    }
+    take_arguments(run, arguments);
+    if (!find_scratch(driver, run)) {
+        destroy_instance(driver.allocator(), run);
+        return nullptr;
+    }
+    arm(run);
+    return run;
+}
+
+}  // namespace
+
+GraphInstance* find_instance(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
+{
+    GraphInstance* const run = stored.idle != nullptr && !lists_blocks(arguments)
+                                   ? wake_idle(driver, stored, arguments)
+                                   : create_instance(driver, stored, arguments);
+    if (run != nullptr && stored.publishes) {
+        write_own_spaces(driver, run);
     }
     return run;
+}
+
+void leave_instance(Driver& driver, GraphInstance* run)
+{
+    // What a template keeps, at most: short runs, of which many may go on at once.
+    constexpr std::uint64_t idle_bytes_max = 32 * 1024;
+    GraphTemplate& stored = *run->stored;
+    memory::Allocator& allocator = driver.allocator();
+    const std::uint64_t kept = stored.idle_bytes + bytes_kept(allocator, *run);
+    if (kept > idle_bytes_max || has_tables(*run)) {
+        destroy_instance(allocator, run);
+        return;
+    }
+    if (std::exchange(run->is_moved, false)) {
+        count_dependencies(run);
+    }
+    stored.idle_bytes = kept;
+    run->next = std::exchange(stored.idle, run);
+}
+
+void destroy_instance(memory::Allocator& allocator, GraphInstance* run)
+{
+    allocator.free(run->spaces[static_cast<std::size_t>(Space::scratch)]);
+    allocator.free(run);
 }
 
 void count_dependencies(GraphInstance* run)
 {
     const GraphTemplate& stored = *run->stored;
+    run->remaining = stored.node_count;
+    run->ready_head = 0;
+    run->ready_tail = 0;
     for (std::uint32_t index = 0; index < stored.node_count; ++index) {
         run->waiting()[index] = stored.dependencies[index];
         if (stored.dependencies[index] == 0) {

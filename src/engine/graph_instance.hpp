@@ -21,19 +21,21 @@ struct PublishedSpaces {
 };
 static_assert(sizeof(PublishedSpaces) <= transport::inline_bytes_max);
 
-/// One run. In the node heap, but for the beginning of short ones; belongs to the rank's executor.
-/// There its counters, the tables of listed blocks and the spaces of peers follow it.
+/// One run, and the next ones. In the node heap, but for the beginning of short ones; belongs to the
+/// rank's executor. There its counters, the tables of listed blocks and the spaces of peers follow
+/// it.
 struct GraphInstance {
-    const GraphTemplate* stored = nullptr;
+    GraphTemplate* stored = nullptr;
     std::uint32_t* counters = nullptr;  ///< two for each node
-    Op* completion = nullptr;
-    const Scope* scope = nullptr;
-    GraphInstance* next_stalled = nullptr;
-    std::byte* spaces[3] = {};  ///< by Space
-    BlockLayout layouts[3];     ///< by Space
+    Op* completion = nullptr;           ///< of the run that goes on
+    Scope* scope = nullptr;
+    GraphInstance* next = nullptr;  ///< in a list of stalled or of idle ones
+    std::byte* spaces[3] = {};      ///< by Space
+    BlockLayout layouts[3];         ///< by Space
     Reduction reduction;
     /// By GraphTemplate::peer_numbers, once waited for; behind them the run's own, if it publishes.
     PublishedSpaces* peer_spaces = nullptr;
+    std::uint64_t scratch_room = 0;  ///< bytes of the block that scratch lies in
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
     std::uint32_t ready_head = 0;  ///< next node to start
@@ -41,13 +43,21 @@ struct GraphInstance {
     OpError error = OpError::none;
     bool is_awaited = false;  ///< by the call that started it, which does nothing else
     bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
+    bool is_program = false;  ///< stays when a run is over
+    bool is_moved = false;    ///< its run began elsewhere, and the queue is not as arm() wants it
+    bool is_cancelled = false;  ///< see graph_cancel.hpp
+    std::uint32_t in_flight = 0;  ///< ops that fire nodes
+    std::uint32_t reads = 0;      ///< of these, those that read a peer's memory
+    // Of a cancelled run: ops that use the caller's buffers, and how far it has told its peers.
+    std::uint32_t holding = 0;
+    std::uint32_t told = 0;
 
     /// Of a reduce node that its receive does, too (engine/combination): over with it.
     static constexpr std::uint32_t combined_on_arrival = UINT32_MAX;
 
-    /// Edges into each node that have not fired.
+    /// Edges into each node that have not fired; of one that is ready, those of the next run.
     std::uint32_t* waiting() noexcept { return counters; }
-    /// Queue of nodes that may start; each node enters it once.
+    /// Queue of nodes that may start; each node enters it once, those without edges first.
     std::uint32_t* ready() noexcept { return counters + stored->node_count; }
 
     /// The tables; the counters before them are 32-bit words, two a node, so they are aligned.
@@ -101,14 +111,29 @@ static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
 std::uint64_t scratch_bytes_of(const GraphInstance& run);
 
 /// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
-void set_up(GraphInstance* run, const GraphTemplate& stored, const GraphArguments& arguments);
-
-/// A run in the heap, with an op that completes with it; without a name. Null: the heap is
-/// exhausted.
-GraphInstance* create_run(Driver& driver, const GraphTemplate& stored,
-                          const GraphArguments& arguments);
+void set_up(GraphInstance* run, GraphTemplate& stored, const GraphArguments& arguments);
 
 /// Counts what each node of a new run waits for; what waits for nothing is ready.
 void count_dependencies(GraphInstance* run);
+
+/// Begins the next run of an instance whose counters count_dependencies() has set once: each was
+/// set again when its node was ready.
+inline void arm(GraphInstance* run) noexcept
+{
+    run->remaining = run->stored->node_count;
+    run->ready_head = 0;
+    run->ready_tail = run->stored->root_count;
+}
+
+/// An instance for one run, armed, without a name and a completion: an idle one of the template, or
+/// a new one. Null: the heap is exhausted.
+GraphInstance* find_instance(Driver& driver, GraphTemplate& stored,
+                             const GraphArguments& arguments);
+
+/// The run of the instance is over: it waits for the next one, or goes.
+void leave_instance(Driver& driver, GraphInstance* run);
+
+/// Requires: no run of it goes on.
+void destroy_instance(memory::Allocator& allocator, GraphInstance* run);
 
 }  // namespace headway::engine

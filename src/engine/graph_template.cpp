@@ -6,9 +6,11 @@
 #include <new>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/graph_engine.hpp"
+#include "engine/graph_instance.hpp"
 
 namespace headway::engine {
 
@@ -147,12 +149,17 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
         stored->peer_numbers = stored->combined_with + nodes;
         std::ranges::copy(peer_numbers, stored->peer_numbers);
     }
+    stored->root_count = static_cast<std::uint32_t>(
+        std::ranges::count(std::span(stored->dependencies, nodes), 0U));
     find_combined(*stored);
     return stored;
 }
 
 void destroy_template(memory::Allocator& allocator, GraphTemplate* stored)
 {
+    while (stored != nullptr && stored->idle != nullptr) {
+        destroy_instance(allocator, std::exchange(stored->idle, stored->idle->next));
+    }
     allocator.free(stored);
 }
 

@@ -42,6 +42,9 @@ struct MessageOperations {
     /// Turns an eager send whose frame still waits into an offer: its receiver takes no more eager
     /// messages now.
     void (*make_offer)(Driver&, Op*) = nullptr;
+    /// What comes for the posted receives of a run is dropped from now on; their number.
+    std::uint32_t (*withdraw_receives)(Driver&, std::uint32_t context,
+                                       const GraphInstance* run) = nullptr;
     /// Posts the frame of a control op whose word is complete: what it waited for has happened.
     void (*post_answer)(Driver&, Op*) = nullptr;
     /// Bytes of the message that a frame carries or offers; no_message for other frames. Asked in

@@ -25,6 +25,13 @@ struct TypedElements;
 
 namespace headway::engine {
 
+/// What is kept of a message without a receive, where its bytes do not follow.
+enum class KeptAs : std::uint8_t {
+    message,
+    distant_offer,  ///< offered by a rank of another node: its offer follows
+    given_up,       ///< it does not come
+};
+
 /// A message that arrived before its receive, as it hangs in its receiver's lists. The bytes of an
 /// eager one follow it; then the receiver owns it. For an offered one it is part of the sender's
 /// op, which stays until a receive has taken the message: offers cost their receiver nothing, but
@@ -38,7 +45,7 @@ struct Unexpected {
     transport::FrameHeader header;
     Op* offered = nullptr;  ///< the sender's op that has the bytes; null: they follow
     std::uint64_t message_bytes = 0;
-    bool is_distant = false;  ///< offered by a rank of another node: its offer follows
+    KeptAs kept_as = KeptAs::message;
 
     std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -59,6 +66,7 @@ enum class OpError : std::uint8_t {
     no_memory,      ///< the node heap is exhausted
     user_function,  ///< a user-defined reduction could not run
     types_differ,   ///< sender and receiver name other types (HEADWAY_CHECK=messages)
+    given_up,       ///< of a collective: a peer's part of it failed, so its message does not come
 };
 
 /// Whether the bytes of an op's message lie in elements with gaps.
@@ -96,7 +104,7 @@ struct alignas(platform::cache_line_bytes) Op {
     transport::FrameKind frame_kind = transport::FrameKind::none;
     /// Written before the word completes by whoever completes; read after.
     OpError error = OpError::none;
-    bool is_cancelled = false;
+    bool is_cancelled = false;  ///< a node's op: its run was given up, and its bytes are dropped
 
     RankState* owner = nullptr;
 

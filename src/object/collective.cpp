@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/collective.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "engine/meeting.hpp"
@@ -259,13 +258,10 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
     return made;
 }
 
-/// Starts what `call` describes, which must outlive the run as far as it is kept. `sequence`: as
-/// engine::GraphArguments.
-engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call,
-                  std::optional<std::uint32_t> sequence)
+/// Starts what `call` describes, which must outlive the run as far as it is kept.
+engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call)
 {
-    Prepared made = prepare(rank, communicator, call);
-    made.arguments.sequence = sequence;
+    const Prepared made = prepare(rank, communicator, call);
     return made.graph.stored != nullptr
                ? engine::start_graph(rank.driver(), *made.graph.stored, communicator.joint_scope(),
                                      made.arguments)
@@ -382,10 +378,16 @@ class RepeatedCollective final : public Persistent {
           sequence_(communicator.joint_scope().next_sequence++)
     {
     }
+    ~RepeatedCollective() override { engine::destroy_program(rank().driver(), program_); }
+    RepeatedCollective(const RepeatedCollective&) = delete;
+    RepeatedCollective& operator=(const RepeatedCollective&) = delete;
 
   protected:
     base::Result<engine::Op*> start() override
     {
+        if (!has_program()) [[unlikely]] {
+            return nullptr;
+        }
         CollectiveKeep* const keep = call_.keep.get();
         if (keep != nullptr && keep->sent) {
             keep->sent->take();
@@ -393,7 +395,7 @@ class RepeatedCollective final : public Persistent {
         if (keep != nullptr && keep->received) {
             keep->received->take();
         }
-        engine::Op* const op = begin(rank(), *communicator(), call_, sequence_);
+        engine::Op* const op = engine::start_program(rank().driver(), program_);
         if (op != nullptr && keep != nullptr) {
             set_keep(*op, new BorrowedKeep(*keep));
         }
@@ -401,15 +403,32 @@ class RepeatedCollective final : public Persistent {
     }
 
   private:
+    /// Makes it where there is none, or its last run has failed. False: the node heap is exhausted.
+    bool has_program()
+    {
+        if (program_ != nullptr && engine::can_start(*program_)) [[likely]] {
+            return true;
+        }
+        engine::destroy_program(rank().driver(), std::exchange(program_, nullptr));
+        Prepared made = prepare(rank(), *communicator(), call_);
+        made.arguments.sequence = sequence_;
+        if (made.graph.stored != nullptr) {
+            program_ = engine::create_program(rank().driver(), *made.graph.stored,
+                                              communicator()->joint_scope(), made.arguments);
+        }
+        return program_ != nullptr;
+    }
+
     CollectiveCall call_;
     std::uint32_t sequence_;
+    engine::GraphInstance* program_ = nullptr;
 };
 
 }  // namespace
 
 engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
 {
-    engine::Op* const op = begin(rank, communicator, call, std::nullopt);
+    engine::Op* const op = begin(rank, communicator, call);
     keep_with(op, call);
     return op;
 }

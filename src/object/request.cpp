@@ -62,6 +62,8 @@ int error_class_of(engine::OpError error) noexcept
             return MPI_ERR_TYPE;
         case engine::OpError::no_memory:
             return MPI_ERR_NO_MEM;
+        case engine::OpError::given_up:
+            return MPI_ERR_OTHER;
         case engine::OpError::user_function:
             break;
     }

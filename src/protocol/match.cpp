@@ -118,6 +118,21 @@ void MatchContext::post(engine::Op* receive) noexcept
     (has_wildcard(receive->header) ? wild_ : bin(receive->header).posted).push_back(receive);
 }
 
+std::uint32_t MatchContext::withdraw(const engine::GraphInstance* run) noexcept
+{
+    std::uint32_t count = 0;
+    for (const Bin& each : bins_) {
+        for (engine::Op* op = each.posted.first(); op != nullptr; op = op->next) {
+            if (op->graph == run) {
+                op->size_bytes = 0;
+                op->is_cancelled = true;
+                ++count;
+            }
+        }
+    }
+    return count;
+}
+
 bool MatchContext::cancel(engine::Op* receive) noexcept
 {
     engine::OpList& list = has_wildcard(receive->header) ? wild_ : bin(receive->header).posted;

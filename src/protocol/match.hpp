@@ -72,6 +72,9 @@ class MatchContext {
     bool keeps_messages() const noexcept { return first_arrival_ != nullptr; }
     /// Posts a receive, whose name may hold wildcards.
     void post(engine::Op* receive) noexcept;
+    /// Leaves the posted receives of a run of a graph without room for what they wait for; how many
+    /// there are.
+    std::uint32_t withdraw(const engine::GraphInstance* run) noexcept;
     /// Takes a posted receive back. False: it has been matched.
     bool cancel(engine::Op* receive) noexcept;
 

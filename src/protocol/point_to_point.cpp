@@ -197,7 +197,7 @@ void keep_distant(Driver& driver, MatchContext& context, transport::FrameHeader 
                   const KeptOffer& kept)
 {
     Unexpected* const message = keep_copy(driver, context, header, &kept, sizeof kept);
-    message->is_distant = true;
+    message->kept_as = engine::KeptAs::distant_offer;
     message->message_bytes = kept.offer.size_bytes;
     note_kept(driver, *message);
 }
@@ -236,7 +236,7 @@ std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::s
         std::memcpy(&offer, payload, sizeof offer);
         return offer.size_bytes;
     }
-    if (kind == transport::FrameKind::eager) {
+    if (kind == transport::FrameKind::eager || kind == transport::FrameKind::given_up) {
         return payload_bytes;
     }
     if (kind != transport::FrameKind::request_to_send) {
@@ -247,10 +247,37 @@ std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::s
     return offer.size_bytes;
 }
 
-/// A message of more bytes than travel unasked; `receive` is null where none was posted.
+/// The message of a collective that a receive waits for does not come. Where it was to bring
+/// nothing, all that it says is that its sender has got so far.
+void give_up(Driver& driver, Op* receive, transport::FrameHeader header)
+{
+    (void)note_match(receive, header, 0);
+    if (receive->size_bytes != 0) {
+        receive->error = OpError::given_up;
+    }
+    driver.complete(receive);
+}
+
+void take_given_up(Driver& driver, MatchContext& context, const transport::Frame& frame,
+                   Op* receive)
+{
+    if (receive != nullptr) {
+        give_up(driver, receive, frame.header);
+        return;
+    }
+    Unexpected* const message = keep_copy(driver, context, frame.header, &frame.header, 0);
+    message->kept_as = engine::KeptAs::given_up;
+    note_kept(driver, *message);
+}
+
+/// A message of more bytes than travel unasked, or one that is given up; `receive` is null where none was posted.
 void take_offer(Driver& driver, MatchContext& context, const transport::Frame& frame,
                 std::uint32_t sender, Op* receive)
 {
+    if (frame.kind == transport::FrameKind::given_up) {
+        take_given_up(driver, context, frame, receive);
+        return;
+    }
     if (frame.kind == transport::FrameKind::request_to_send) {
         const auto offer = frame.record<Offer>();
         if (receive != nullptr) {
@@ -327,6 +354,7 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::clear_to_send, &take_clear_to_send);
     set(transport::FrameKind::delivered, &take_delivered);
     set(transport::FrameKind::piece, &engine::take_piece);
+    set(transport::FrameKind::given_up, &take_message);
     set(transport::FrameKind::distant_offer, &take_message);
     set(transport::FrameKind::distant_request, &take_request);
     set(transport::FrameKind::distant_bytes, &take_bytes);
@@ -335,6 +363,7 @@ void register_protocols(engine::Node& node)
     node.messages.start_receive = &start_receive;
     node.messages.receive_at_once = &receive_at_once;
     node.messages.make_offer = &make_offer;
+    node.messages.withdraw_receives = &withdraw_receives;
     node.messages.post_answer = &post_answer;
     node.messages.bytes_named = &bytes_named;
 }
@@ -389,7 +418,7 @@ bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_
     MatchContext& context = context_of(driver, receive.wanted.context);
     Unexpected* const message = context.find(receive.wanted);
     if (message != nullptr) {
-        if (message->offered != nullptr || message->is_distant ||
+        if (message->offered != nullptr || message->kept_as != engine::KeptAs::message ||
             !deliver_quickly(receive, message->header, message->payload(),
                              message->message_bytes)) {
             return false;
@@ -427,7 +456,12 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     if (driver.tracer() != nullptr) [[unlikely]] {
         engine::record_matched_late(driver, message->header, message->message_bytes);
     }
-    if (message->is_distant) {
+    if (message->kept_as == engine::KeptAs::given_up) {
+        give_up(driver, op, message->header);
+        forget_copy(driver, message);
+        return;
+    }
+    if (message->kept_as == engine::KeptAs::distant_offer) {
         KeptOffer kept;
         std::memcpy(&kept, message->payload(), sizeof kept);
         pull_distant(driver, op, message->header, kept.offer, kept.sender);
@@ -452,6 +486,12 @@ bool cancel_receive(Driver& driver, Op* op)
     op->is_cancelled = true;
     driver.complete(op);
     return true;
+}
+
+std::uint32_t withdraw_receives(Driver& driver, std::uint32_t context,
+                                const engine::GraphInstance* run)
+{
+    return context_of(driver, context).withdraw(run);
 }
 
 bool is_quiet(engine::RankState& rank)

@@ -39,6 +39,10 @@ void start_receive(engine::Driver& driver, engine::Op* op);
 /// Takes a receive back that has not matched. True: it is cancelled and complete.
 bool cancel_receive(engine::Driver& driver, engine::Op* op);
 
+/// Drops what comes for the posted receives of a run of a graph; their number.
+std::uint32_t withdraw_receives(engine::Driver& driver, std::uint32_t context,
+                                const engine::GraphInstance* run);
+
 /// Nothing that this rank owes its peers waits for room or is half sent.
 bool is_quiet(engine::RankState& rank);
 

@@ -19,6 +19,7 @@ enum class FrameKind : std::uint8_t {
     piece,            ///< payload is an engine::StagedPiece: bytes of a long message
 
     // From ranks of other nodes come only eager frames and these.
+    given_up,         ///< header names a collective's message that does not come; no payload
     distant_offer,    ///< header names the message, payload is a protocol::DistantOffer
     distant_request,  ///< payload is a protocol::DistantRequest: the bytes are wanted
     distant_bytes,    ///< header is a protocol::Ticket, payload the next bytes of its message

@@ -263,6 +263,78 @@ static void in_place(struct check* t)
     CHECK_CALL(t, MPI_Request_free(&request));
 }
 
+static int sum_init(const int* out, int* in, int count, MPI_Comm comm, MPI_Request* request)
+{
+    return MPI_Allreduce_init(out, in, count, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, request);
+}
+
+// Thousands of starts of several requests, of nothing, of a value, in place and of a long vector:
+// in another order each time, some freed and made again meanwhile, and ranks that are ahead.
+static void thousands(struct check* t)
+{
+    enum { programs = 4, starts = 2000, long_count = 6000 };
+    const int lengths[programs] = {0, 1, 3, long_count};
+    int* out[programs];
+    int* in[programs];
+    int values[programs] = {0, 0, 0, 0};
+    MPI_Request requests[programs];
+    MPI_Comm comm;
+    uint64_t state = 17;
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int p = 0; p < programs; ++p) {
+        out[p] = check_memory(long_count * sizeof(int));
+        in[p] = check_memory(long_count * sizeof(int));
+        memset(in[p], 0, long_count * sizeof(int));
+        CHECK_CALL(t, sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm,
+                               &requests[p]));
+    }
+    for (int start = 0; start < starts; ++start) {
+        const int p = (int)(check_random(&state) % (start % 16 == 0 ? programs : programs - 1));
+        int* const given = p == 2 ? in[p] : out[p];
+        values[p] = start % 1000 + p;
+        for (int i = 0; i < lengths[p]; ++i)
+            given[i] = values[p] + t->rank;
+        CHECK_CALL(t, MPI_Start(&requests[p]));
+        CHECK_CALL(t, MPI_Wait(&requests[p], MPI_STATUS_IGNORE));
+        for (int i = 0; i < lengths[p]; i += 1999)
+            CHECK_INT(t, in[p][i], t->size * values[p] + t->size * (t->size - 1) / 2);
+        if (start % 97 == 0) {
+            CHECK_CALL(t, MPI_Request_free(&requests[p]));
+            CHECK_CALL(t, sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm,
+                                   &requests[p]));
+        }
+    }
+    CHECK_CALL(t, MPI_Comm_free(&comm));
+    for (int p = 0; p < programs; ++p) {
+        CHECK_CALL(t, MPI_Request_free(&requests[p]));
+        free(out[p]);
+        free(in[p]);
+    }
+}
+
+// As many at once on one communicator, each rank in its own order.
+static void sixty_four(struct check* t)
+{
+    enum { programs = 64 };
+    int out[programs], in[programs];
+    MPI_Request requests[programs];
+    for (int p = 0; p < programs; ++p)
+        CHECK_CALL(t, sum_init(&out[p], &in[p], 1, MPI_COMM_WORLD, &requests[p]));
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < programs; ++i) {
+            const int p = (i * 5 + (t->lenient ? 0 : 7 * t->rank) + round) % programs;
+            out[p] = t->rank * 100 + p + round;
+            in[p] = -1;
+            CHECK_CALL(t, MPI_Start(&requests[p]));
+        }
+        CHECK_CALL(t, MPI_Waitall(programs, requests, MPI_STATUSES_IGNORE));
+        for (int p = 0; p < programs; ++p)
+            CHECK_INT(t, in[p], t->size * (p + round) + 50 * t->size * (t->size - 1));
+    }
+    for (int p = 0; p < programs; ++p)
+        CHECK_CALL(t, MPI_Request_free(&requests[p]));
+}
+
 // The forms whose counts are MPI_Count.
 static void wide(struct check* t)
 {
@@ -342,6 +414,8 @@ static int test_main(void)
     any_order(&t);
     freed_parts(&t);
     in_place(&t);
+    thousands(&t);
+    sixty_four(&t);
     wide(&t);
     refused(&t);
     return check_finish(&t);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/graph_steps.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "engine/driver.hpp"
+#include "platform/cpu.hpp"
+
+namespace headway::engine {
+
+// Where both sides list their blocks, a rank may tell itself two lengths for one block.
+void copy(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    const std::uint64_t room = run->size_bytes(node.target);
+    std::uint64_t bytes = run->size_bytes(node.source);
+    if (bytes > room) {
+        bytes = room;
+        run->error = OpError::truncated;
+    }
+    if (bytes == 0) {
+        return;
+    }
+    if (driver.is_local()) [[likely]] {
+        std::memmove(run->address(node.target), run->address(node.source), bytes);
+        return;
+    }
+    const auto outcome =
+        driver.node().peer_memory.copy(driver.place_of(run->address(node.target)),
+                                       driver.place_of(run->address(node.source)), bytes);
+    if (outcome != transport::CopyOutcome::done) {
+        run->error = OpError::bad_address;
+    }
+}
+
+namespace {
+
+/// For a rank of another process: operands come here and the result goes back, a part at a time.
+/// The same kernel on the same elements, so the result is the same to the bit.
+void reduce_far(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    constexpr std::uint64_t part_bytes = 8 * 1024;
+    alignas(platform::cache_line_bytes) std::byte in[part_bytes];
+    alignas(platform::cache_line_bytes) std::byte inout[part_bytes];
+    const BlockLayout& layout = run->layout(node.target);
+    const std::uint64_t elements = layout.elements(node.target);
+    const std::uint64_t part = part_bytes / layout.element_bytes;
+    for (std::uint64_t first = 0; first < elements; first += part) {
+        const std::uint64_t count = std::min(part, elements - first);
+        const std::uint64_t bytes = count * layout.element_bytes;
+        std::byte* const target = run->address(node.target) + first * layout.element_bytes;
+        const std::byte* source = run->address(node.source) + first * layout.element_bytes;
+        if (!driver.read_memory(in, source, bytes) || !driver.read_memory(inout, target, bytes)) {
+            run->error = OpError::bad_address;
+            return;
+        }
+        (void)run_reduction(driver, run->reduction, in, inout, count);
+        if (!driver.write_memory(target, inout, bytes)) {
+            run->error = OpError::bad_address;
+            return;
+        }
+    }
+}
+
+}  // namespace
+
+void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
+{
+    if (!driver.is_local()) [[unlikely]] {
+        reduce_far(driver, run, node);
+        return;
+    }
+    const std::uint64_t elements = run->layout(node.target).elements(node.target);
+    if (!run_reduction(driver, run->reduction, run->address(node.source), run->address(node.target),
+                       elements)) {
+        run->error = OpError::user_function;
+    }
+}
+
+}  // namespace headway::engine
