@@ -10,7 +10,8 @@ namespace headway::engine {
 Combination take_combination(const Op& receive, std::byte** address) noexcept
 {
     GraphInstance* const run = receive.graph;
-    if (run == nullptr || run->reduction.user_op != 0 ||
+    // One that was given up drops what comes, and may have outlived its template.
+    if (run == nullptr || run->is_cancelled || run->reduction.user_op != 0 ||
         run->reduction.kind == data::ElementKind::none) {
         return {};
     }

@@ -56,15 +56,10 @@ bool give_up_node(Driver& driver, GraphInstance* run, std::uint32_t index, bool 
     return is_second_pass ? give_up_message(driver, *run, node) : drop_message(driver, run, index);
 }
 
-bool has_told_all(const GraphInstance& run)
-{
-    return run.told == 2 * run.stored->node_count;
-}
-
 /// Whether the caller may have his buffers back.
 bool is_done_with_buffers(const GraphInstance& run)
 {
-    return has_told_all(run) && run.holding == 0 && (!run.stored->publishes || run.in_flight == 0);
+    return run.looks_left == 0 && run.holding == 0 && (!run.stored->publishes || run.in_flight == 0);
 }
 
 /// No message of the run is under way any more.
@@ -100,7 +95,7 @@ void cancel_run(Driver& driver, GraphInstance* run)
     run->holding =
         run->in_flight - driver.node().messages.withdraw_receives(
                              driver, run->scope->collective_context(), run);
-    run->told = 0;
+    run->looks_left = 2 * run->stored->node_count;
     if (!run->is_stalled) {
         go_on_cancelling(driver, run);
     }
@@ -108,18 +103,19 @@ void cancel_run(Driver& driver, GraphInstance* run)
 
 void go_on_cancelling(Driver& driver, GraphInstance* run)
 {
-    const std::uint32_t nodes = run->stored->node_count;
-    while (!has_told_all(*run)) {
-        const bool is_second_pass = run->told >= nodes;
+    while (run->looks_left != 0) {
+        const std::uint32_t nodes = run->stored->node_count;
+        const bool is_second_pass = run->looks_left <= nodes;
         // A peer may take a message for a sign that its memory is not read any more.
         if (is_second_pass && run->reads != 0) {
             return;
         }
-        if (!give_up_node(driver, run, run->told % nodes, is_second_pass)) {
+        const std::uint32_t index = (2 * nodes - run->looks_left) % nodes;
+        if (!give_up_node(driver, run, index, is_second_pass)) {
             stall(run, &driver.rank().stalled_graphs);
             return;
         }
-        ++run->told;
+        --run->looks_left;
     }
     if (run->completion != nullptr) {
         if (is_done_with_buffers(*run)) {

@@ -5,7 +5,8 @@
 // and nobody hangs. What comes for it still is taken in and dropped, by receives of its own names,
 // so that no other run gets it and no sender waits in vain. The caller's op is complete as soon as
 // nothing that has started uses his buffers: messages on their way, readers of what was published.
-// After that the instance goes on alone until the last message has come.
+// After that the instance goes on alone until the last message has come, and needs neither its
+// template nor its scope.
 #pragma once
 
 #include <cstdint>

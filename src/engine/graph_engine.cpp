@@ -34,8 +34,7 @@ std::span<std::byte> bytes_of_message(GraphInstance* run, std::uint32_t index)
                                         : run->stored->peer_numbers[index];
         return {reinterpret_cast<std::byte*>(run->peer_spaces + whose), sizeof(PublishedSpaces)};
     }
-    const Extent extent = node.kind == NodeKind::send ? node.source : node.target;
-    return {run->address(extent), run->size_bytes(extent)};
+    return run->bytes(node.kind == NodeKind::send ? node.source : node.target);
 }
 
 /// False: the heap is exhausted, try again later.

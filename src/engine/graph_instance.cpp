@@ -73,7 +73,9 @@ bool find_scratch(Driver& driver, GraphInstance* run)
     std::byte*& scratch = run->spaces[static_cast<std::size_t>(Space::scratch)];
     allocator.free(scratch);
     scratch = static_cast<std::byte*>(allocator.allocate(bytes));
+    run->kept_bytes -= run->scratch_room;
     run->scratch_room = scratch != nullptr ? allocator.usable_bytes(scratch) : 0;
+    run->kept_bytes += run->scratch_room;
     return scratch != nullptr;
 }
 
@@ -115,6 +117,7 @@ GraphInstance* allocate_instance(memory::Allocator& allocator, const GraphTempla
         return nullptr;
     }
     auto* const run = new (place) GraphInstance;
+    run->kept_bytes = allocator.usable_bytes(place);
     run->counters = reinterpret_cast<std::uint32_t*>(run + 1);
     run->peer_spaces =
         reinterpret_cast<PublishedSpaces*>(static_cast<std::byte*>(place) + peer_spaces);
@@ -137,28 +140,23 @@ GraphInstance* create_instance(Driver& driver, GraphTemplate& stored,
     return run;
 }
 
-std::uint64_t bytes_kept(memory::Allocator& allocator, const GraphInstance& run)
-{
-    return allocator.usable_bytes(&run) + run.scratch_room;
-}
-
 /// An idle instance is taken off its template and made ready for the arguments. Null: the heap is
 /// exhausted.
 GraphInstance* wake_idle(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
 {
     GraphInstance* const run = std::exchange(stored.idle, stored.idle->next);
-    stored.idle_bytes -= bytes_kept(driver.allocator(), *run);
+    stored.idle_bytes -= run->kept_bytes;
+    take_arguments(run, arguments);
+    arm(run);
     // Of its blocks only the size can differ.
     const BlockLayout& before = run->layouts[0];
     if (before.count != arguments.count || before.element_bytes != arguments.element_bytes) {
         set_layouts(run, arguments);
+        if (!find_scratch(driver, run)) {
+            destroy_instance(driver.allocator(), run);
+            return nullptr;
+        }
     }
-    take_arguments(run, arguments);
-    if (!find_scratch(driver, run)) {
-        destroy_instance(driver.allocator(), run);
-        return nullptr;
-    }
-    arm(run);
     return run;
 }
 
@@ -181,7 +179,7 @@ void leave_instance(Driver& driver, GraphInstance* run)
     constexpr std::uint64_t idle_bytes_max = 32 * 1024;
     GraphTemplate& stored = *run->stored;
     memory::Allocator& allocator = driver.allocator();
-    const std::uint64_t kept = stored.idle_bytes + bytes_kept(allocator, *run);
+    const std::uint64_t kept = stored.idle_bytes + run->kept_bytes;
     if (kept > idle_bytes_max || has_tables(*run)) {
         destroy_instance(allocator, run);
         return;

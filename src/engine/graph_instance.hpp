@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/graph_engine.hpp"
 #include "memory/node_heap.hpp"
@@ -36,6 +37,7 @@ struct GraphInstance {
     /// By GraphTemplate::peer_numbers, once waited for; behind them the run's own, if it publishes.
     PublishedSpaces* peer_spaces = nullptr;
     std::uint64_t scratch_room = 0;  ///< bytes of the block that scratch lies in
+    std::uint64_t kept_bytes = 0;    ///< with its own
     std::uint32_t sequence = 0;
     std::uint32_t remaining = 0;   ///< nodes not complete
     std::uint32_t ready_head = 0;  ///< next node to start
@@ -48,9 +50,10 @@ struct GraphInstance {
     bool is_cancelled = false;  ///< see graph_cancel.hpp
     std::uint32_t in_flight = 0;  ///< ops that fire nodes
     std::uint32_t reads = 0;      ///< of these, those that read a peer's memory
-    // Of a cancelled run: ops that use the caller's buffers, and how far it has told its peers.
+    // Of a cancelled run: ops that use the caller's buffers, and looks at nodes that are to come. It
+    // may outlive template and scope when there are none.
     std::uint32_t holding = 0;
-    std::uint32_t told = 0;
+    std::uint32_t looks_left = 0;
 
     /// Of a reduce node that its receive does, too (engine/combination): over with it.
     static constexpr std::uint32_t combined_on_arrival = UINT32_MAX;
@@ -103,6 +106,20 @@ struct GraphInstance {
     std::uint64_t size_bytes(Extent extent) const noexcept
     {
         return layout(extent).size_bytes(extent);
+    }
+
+    /// Both of an extent.
+    std::span<std::byte> bytes(Extent extent) noexcept
+    {
+        const BlockLayout& blocks = layout(extent);
+        if (blocks.blocks != Blocks::uniform) {
+            return {address(extent), size_bytes(extent)};
+        }
+        const std::uint64_t block_bytes = blocks.count * blocks.element_bytes;
+        const auto space =
+            reinterpret_cast<std::uintptr_t>(spaces[static_cast<std::size_t>(extent.space)]);
+        return {reinterpret_cast<std::byte*>(space + block_bytes * extent.first_block),
+                block_bytes * extent.block_count};
     }
 };
 static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);

@@ -13,22 +13,22 @@ namespace headway::engine {
 // Where both sides list their blocks, a rank may tell itself two lengths for one block.
 void copy(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
-    const std::uint64_t room = run->size_bytes(node.target);
-    std::uint64_t bytes = run->size_bytes(node.source);
-    if (bytes > room) {
-        bytes = room;
+    const std::span<std::byte> target = run->bytes(node.target);
+    const std::span<std::byte> source = run->bytes(node.source);
+    std::size_t bytes = source.size();
+    if (bytes > target.size()) {
+        bytes = target.size();
         run->error = OpError::truncated;
     }
     if (bytes == 0) {
         return;
     }
     if (driver.is_local()) [[likely]] {
-        std::memmove(run->address(node.target), run->address(node.source), bytes);
+        std::memmove(target.data(), source.data(), bytes);
         return;
     }
-    const auto outcome =
-        driver.node().peer_memory.copy(driver.place_of(run->address(node.target)),
-                                       driver.place_of(run->address(node.source)), bytes);
+    const auto outcome = driver.node().peer_memory.copy(driver.place_of(target.data()),
+                                                        driver.place_of(source.data()), bytes);
     if (outcome != transport::CopyOutcome::done) {
         run->error = OpError::bad_address;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/collective.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "engine/meeting.hpp"
@@ -357,12 +358,13 @@ engine::StartedGraph ended(Rank& rank, engine::OpError error)
     return {.completion = op};
 }
 
-/// Kept with a run of a persistent collective, whose buffers are the request's.
+/// Kept with each run of a persistent collective, whose buffers are the request's, as this is.
 class BorrowedKeep final : public OpKeep {
   public:
     explicit BorrowedKeep(CollectiveKeep& lender) : lender_(lender) {}
 
     void finish(Rank& rank, engine::Op& op) override { lender_.finish(rank, op); }
+    void let_go() noexcept override {}
 
   private:
     CollectiveKeep& lender_;
@@ -377,6 +379,9 @@ class RepeatedCollective final : public Persistent {
           call_(std::move(call)),
           sequence_(communicator.joint_scope().next_sequence++)
     {
+        if (call_.keep != nullptr) {
+            lent_.emplace(*call_.keep);
+        }
     }
     ~RepeatedCollective() override { engine::destroy_program(rank().driver(), program_); }
     RepeatedCollective(const RepeatedCollective&) = delete;
@@ -397,7 +402,7 @@ class RepeatedCollective final : public Persistent {
         }
         engine::Op* const op = engine::start_program(rank().driver(), program_);
         if (op != nullptr && keep != nullptr) {
-            set_keep(*op, new BorrowedKeep(*keep));
+            set_keep(*op, &*lent_);
         }
         return op;
     }
@@ -420,13 +425,14 @@ class RepeatedCollective final : public Persistent {
     }
 
     CollectiveCall call_;
+    std::optional<BorrowedKeep> lent_;
     std::uint32_t sequence_;
     engine::GraphInstance* program_ = nullptr;
 };
 
 }  // namespace
 
-engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call)
+engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
 {
     engine::Op* const op = begin(rank, communicator, call);
     keep_with(op, call);

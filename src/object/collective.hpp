@@ -46,7 +46,7 @@ struct CollectiveCall {
 
 /// Starts it: chooses the algorithm, finds or builds its graph, runs it. Null: the node heap is
 /// exhausted and nothing was started.
-engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall call);
+engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call);
 
 /// As start_collective(), for a caller who waits for it: it may be over at once, without an op.
 engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call);

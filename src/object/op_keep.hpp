@@ -21,6 +21,8 @@ struct OpKeep {
     /// Runs in the owner's thread, inside a call, after the op is complete and before its result
     /// is reported. May change the result.
     virtual void finish(Rank& rank, engine::Op& op) = 0;
+    /// After finish(), its last use by the op.
+    virtual void let_go() noexcept { delete this; }
 
     virtual bool is_lasting() const noexcept { return false; }
     /// Of lasting ones: says what became of the op, in place of the op. Returns the error class.

@@ -89,13 +89,21 @@ int report_in_full(const engine::Op& op, MPI_Status* status)
     return error_class_of(op.error);
 }
 
+namespace {
+
+struct LetGo {
+    void operator()(OpKeep* keep) const noexcept { keep->let_go(); }
+};
+
+}  // namespace
+
 void settle_kept(Rank& rank, engine::Op& op)
 {
     OpKeep* const found = keep_of(op);
     if (found->is_lasting()) {
         return;
     }
-    const std::unique_ptr<OpKeep> keep(found);
+    const std::unique_ptr<OpKeep, LetGo> keep(found);
     set_keep(op, nullptr);
     keep->finish(rank, op);
 }

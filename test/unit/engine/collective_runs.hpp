@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/graph_engine.hpp"
@@ -57,6 +58,11 @@ class Collective {
         const OpError error = ops_[rank]->error;
         node_.driver(rank).destroy_op(ops_[rank]);
         return error;
+    }
+    /// Lets a rank's template go. Requires: its run is over.
+    void forget(std::uint32_t rank)
+    {
+        destroy_template(node_.driver(rank).allocator(), std::exchange(templates_[rank], nullptr));
     }
     GraphTemplate& stored(std::uint32_t rank) { return *templates_[rank]; }
 
