@@ -3,7 +3,8 @@
 // many repetitions as --work says, of one case:
 // "8 B": messages that have arrived before MPI_Recv asks for them. One rank sends to itself; of
 // two, rank 0 sends some, then rank 1, told so by shared memory, receives them. "Ibcast",
-// "Iallreduce": of 8 bytes, started by rank 1 and then by rank 0, which is the root.
+// "Iallreduce", "persistent Bcast", "persistent Allreduce": of 8 bytes, started by rank 1 and then
+// by rank 0, which is the root.
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -72,40 +73,64 @@ static void send_to_other(const Harness* harness, Progress* progress, long messa
     }
 }
 
-typedef void (*Start)(const Harness* harness, const long* given, long* result,
-                      MPI_Request* request);
+typedef struct {
+    long given;
+    long result;
+    MPI_Request request;
+} Operation;
 
-static void start_ibcast(const Harness* harness, const long* given, long* result,
-                         MPI_Request* request)
+typedef void (*Start)(const Harness* harness, Operation* operation);
+
+static void start_ibcast(const Harness* harness, Operation* operation)
 {
-    *result = harness->rank == 0 ? *given : -1;
-    MPI_Ibcast(result, 1, MPI_LONG, 0, harness->comm, request);
+    MPI_Ibcast(&operation->result, 1, MPI_LONG, 0, harness->comm, &operation->request);
 }
 
-static void start_iallreduce(const Harness* harness, const long* given, long* result,
-                             MPI_Request* request)
+static void start_iallreduce(const Harness* harness, Operation* operation)
 {
-    MPI_Iallreduce(given, result, 1, MPI_LONG, MPI_MAX, harness->comm, request);
+    MPI_Iallreduce(&operation->given, &operation->result, 1, MPI_LONG, MPI_MAX, harness->comm,
+                   &operation->request);
+}
+
+static void start_again(const Harness* harness, Operation* operation)
+{
+    (void)harness;
+    MPI_Start(&operation->request);
 }
 
 // Each starts when the other has got as far as it always has, so that all counts are alike.
-static void start_in_turn(const Harness* harness, Progress* progress, Start start, long operations)
+static void start_in_turn(const Harness* harness, Progress* progress, Start start,
+                          Operation* operation, long operations)
 {
     for (long number = 0; number < operations; ++number) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        long result = -1;
+        operation->given = number;
+        // What a broadcast's root gives.
+        operation->result = harness->rank == 0 ? number : -1;
         if (harness->rank == 0)
             await_count(&progress->received, number + 1);
-        start(harness, &number, &result, &request);
+        start(harness, operation);
         // (2) release, pairs with (1)
         atomic_store_explicit(harness->rank == 0 ? &progress->sent : &progress->received,
                               number + 1, memory_order_release);
         if (harness->rank == 1)
             await_count(&progress->sent, number + 1);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        if (result != number)
+        MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
+        if (operation->result != number)
             harness_fail(harness, "a collective of 8 bytes has a wrong result");
     }
+}
+
+static void start_persistent(const Harness* harness, Progress* progress, Operation* operation,
+                             long bcasts, long allreduces)
+{
+    if (bcasts != 0)
+        MPI_Bcast_init(&operation->result, 1, MPI_LONG, 0, harness->comm, MPI_INFO_NULL,
+                       &operation->request);
+    else
+        MPI_Allreduce_init(&operation->given, &operation->result, 1, MPI_LONG, MPI_MAX,
+                           harness->comm, MPI_INFO_NULL, &operation->request);
+    start_in_turn(harness, progress, start_again, operation, bcasts + allreduces);
+    MPI_Request_free(&operation->request);
 }
 
 // A page of a file that both ranks map and that has no name any more when this returns.
@@ -142,21 +167,27 @@ int main(int argc, char** argv)
     const long messages = harness_work(&harness, "8 B");
     const long ibcasts = harness_work(&harness, "Ibcast");
     const long iallreduces = harness_work(&harness, "Iallreduce");
+    const long bcasts = harness_work(&harness, "persistent Bcast");
+    const long allreduces = harness_work(&harness, "persistent Allreduce");
+    Operation operation = {0, 0, MPI_REQUEST_NULL};
     if (harness.ranks == 1 && messages != 0) {
         send_to_itself(&harness, messages);
-    } else if (harness.ranks == 2 && messages + ibcasts + iallreduces != 0) {
+    } else if (harness.ranks == 2 && messages + ibcasts + iallreduces + bcasts + allreduces != 0) {
         Progress* const progress = share_page(&harness);
         if (messages != 0)
             send_to_other(&harness, progress, messages);
         else if (ibcasts != 0)
-            start_in_turn(&harness, progress, start_ibcast, ibcasts);
+            start_in_turn(&harness, progress, start_ibcast, &operation, ibcasts);
+        else if (iallreduces != 0)
+            start_in_turn(&harness, progress, start_iallreduce, &operation, iallreduces);
         else
-            start_in_turn(&harness, progress, start_iallreduce, iallreduces);
+            start_persistent(&harness, progress, &operation, bcasts, allreduces);
         munmap(progress, page);
     } else {
         harness_fail(&harness,
                      "instructions needs --work '8 B=N' and 1 or 2 ranks, or 2 ranks "
-                     "and --work 'Ibcast=N' or 'Iallreduce=N'");
+                     "and --work 'Ibcast=N', 'Iallreduce=N', 'persistent Bcast=N' or 'persistent "
+                     "Allreduce=N'");
     }
     return harness_end(&harness);
 }

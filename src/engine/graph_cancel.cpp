@@ -59,7 +59,8 @@ bool give_up_node(Driver& driver, GraphInstance* run, std::uint32_t index, bool 
 /// Whether the caller may have his buffers back.
 bool is_done_with_buffers(const GraphInstance& run)
 {
-    return run.looks_left == 0 && run.holding == 0 && (!run.stored->publishes || run.in_flight == 0);
+    return run.looks_left == 0 && run.holding == 0 &&
+           (!run.stored->publishes || run.in_flight == 0);
 }
 
 /// No message of the run is under way any more.
@@ -92,9 +93,8 @@ void cancel_run(Driver& driver, GraphInstance* run)
     for (std::uint32_t i = 0; i < run->ready_head; ++i) {
         run->waiting()[run->ready()[i]] = started;
     }
-    run->holding =
-        run->in_flight - driver.node().messages.withdraw_receives(
-                             driver, run->scope->collective_context(), run);
+    run->holding = run->in_flight - driver.node().messages.withdraw_receives(
+                                        driver, run->scope->collective_context(), run);
     run->looks_left = 2 * run->stored->node_count;
     if (!run->is_stalled) {
         go_on_cancelling(driver, run);

@@ -22,9 +22,9 @@ struct PublishedSpaces {
 };
 static_assert(sizeof(PublishedSpaces) <= transport::inline_bytes_max);
 
-/// One run, and the next ones. In the node heap, but for the beginning of short ones; belongs to the
-/// rank's executor. There its counters, the tables of listed blocks and the spaces of peers follow
-/// it.
+/// One run, and the next ones. In the node heap, but for the beginning of short ones; belongs to
+/// the rank's executor. There its counters, the tables of listed blocks and the spaces of peers
+/// follow it.
 struct GraphInstance {
     GraphTemplate* stored = nullptr;
     std::uint32_t* counters = nullptr;  ///< two for each node
@@ -43,15 +43,15 @@ struct GraphInstance {
     std::uint32_t ready_head = 0;  ///< next node to start
     std::uint32_t ready_tail = 0;
     OpError error = OpError::none;
-    bool is_awaited = false;  ///< by the call that started it, which does nothing else
-    bool is_stalled = false;  ///< in a list of the rank, which alone moves it on
-    bool is_program = false;  ///< stays when a run is over
-    bool is_moved = false;    ///< its run began elsewhere, and the queue is not as arm() wants it
+    bool is_awaited = false;    ///< by the call that started it, which does nothing else
+    bool is_stalled = false;    ///< in a list of the rank, which alone moves it on
+    bool is_program = false;    ///< stays when a run is over
+    bool is_moved = false;      ///< its run began elsewhere, and the queue is not as arm() wants it
     bool is_cancelled = false;  ///< see graph_cancel.hpp
     std::uint32_t in_flight = 0;  ///< ops that fire nodes
     std::uint32_t reads = 0;      ///< of these, those that read a peer's memory
-    // Of a cancelled run: ops that use the caller's buffers, and looks at nodes that are to come. It
-    // may outlive template and scope when there are none.
+    // Of a cancelled run: ops that use the caller's buffers, and looks at nodes that are to come.
+    // It may outlive template and scope when there are none.
     std::uint32_t holding = 0;
     std::uint32_t looks_left = 0;
 

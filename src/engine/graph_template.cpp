@@ -149,8 +149,8 @@ GraphTemplate* store_graph(memory::Allocator& allocator, const Graph& graph)
         stored->peer_numbers = stored->combined_with + nodes;
         std::ranges::copy(peer_numbers, stored->peer_numbers);
     }
-    stored->root_count = static_cast<std::uint32_t>(
-        std::ranges::count(std::span(stored->dependencies, nodes), 0U));
+    stored->root_count =
+        static_cast<std::uint32_t>(std::ranges::count(std::span(stored->dependencies, nodes), 0U));
     find_combined(*stored);
     return stored;
 }

@@ -270,7 +270,8 @@ void take_given_up(Driver& driver, MatchContext& context, const transport::Frame
     note_kept(driver, *message);
 }
 
-/// A message of more bytes than travel unasked, or one that is given up; `receive` is null where none was posted.
+/// A message of more bytes than travel unasked, or one that is given up; `receive` is null where
+/// none was posted.
 void take_offer(Driver& driver, MatchContext& context, const transport::Frame& frame,
                 std::uint32_t sender, Op* receive)
 {

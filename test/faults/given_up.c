@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// given_up FORM: a reduction of four ranks to rank 0, in which rank 3 gives more than the others, so
-// that rank 2, between the two, fails. Rank 0 keeps the default error handler. FORM is blocking,
+// given_up FORM: a reduction of four ranks to rank 0, in which rank 3 gives more than the others,
+// so that rank 2, between the two, fails. Rank 0 keeps the default error handler. FORM is blocking,
 // started or persistent.
 #include <mpi.h>
 #include <stdio.h>

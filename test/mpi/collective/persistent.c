@@ -285,8 +285,8 @@ static void thousands(struct check* t)
         out[p] = check_memory(long_count * sizeof(int));
         in[p] = check_memory(long_count * sizeof(int));
         memset(in[p], 0, long_count * sizeof(int));
-        CHECK_CALL(t, sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm,
-                               &requests[p]));
+        CHECK_CALL(t,
+                   sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm, &requests[p]));
     }
     for (int start = 0; start < starts; ++start) {
         const int p = (int)(check_random(&state) % (start % 16 == 0 ? programs : programs - 1));
@@ -300,8 +300,8 @@ static void thousands(struct check* t)
             CHECK_INT(t, in[p][i], t->size * values[p] + t->size * (t->size - 1) / 2);
         if (start % 97 == 0) {
             CHECK_CALL(t, MPI_Request_free(&requests[p]));
-            CHECK_CALL(t, sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm,
-                                   &requests[p]));
+            CHECK_CALL(
+                t, sum_init(p == 2 ? MPI_IN_PLACE : out[p], in[p], lengths[p], comm, &requests[p]));
         }
     }
     CHECK_CALL(t, MPI_Comm_free(&comm));

@@ -25,8 +25,8 @@ static void fill(const struct check* t, struct buffers* b, int value)
 static int is_expected(struct check* t, int code, int may_truncate)
 {
     const int class = check_error_class(code);
-    const int is_known =
-        class == MPI_SUCCESS || class == MPI_ERR_OTHER || (may_truncate && class == MPI_ERR_TRUNCATE);
+    const int is_known = class == MPI_SUCCESS || class == MPI_ERR_OTHER ||
+                         (may_truncate && class == MPI_ERR_TRUNCATE);
     if (!CHECK(t, is_known))
         fprintf(stderr, "  error class %d\n", class);
     return class;
@@ -83,7 +83,8 @@ static void gathers(struct check* t, struct buffers* b, MPI_Comm comm)
         int classes[2];
         fill(t, b, round);
         dawdle(t, round);
-        CHECK_CALL(t, MPI_Igather(b->out, sent, MPI_INT, b->in, 300, MPI_INT, 0, comm, &requests[0]));
+        CHECK_CALL(t,
+                   MPI_Igather(b->out, sent, MPI_INT, b->in, 300, MPI_INT, 0, comm, &requests[0]));
         CHECK_CALL(t, MPI_Iallreduce(b->out, b->in + count_max / 2, 3, MPI_INT, MPI_MIN, comm,
                                      &requests[1]));
         for (int i = 1; i >= 0; --i)
@@ -130,10 +131,9 @@ static void freed(struct check* t, struct buffers* b)
         CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
         fill(t, b, round);
         dawdle(t, round);
-        is_expected(t,
-                    MPI_Gather(b->out, t->rank == last ? 20 : 10, MPI_INT, b->in, 10, MPI_INT, 0,
-                               comm),
-                    1);
+        is_expected(
+            t, MPI_Gather(b->out, t->rank == last ? 20 : 10, MPI_INT, b->in, 10, MPI_INT, 0, comm),
+            1);
         CHECK_CALL(t, MPI_Comm_free(&comm));
     }
     works(t, MPI_COMM_WORLD);
@@ -142,7 +142,8 @@ static void freed(struct check* t, struct buffers* b)
 static int test_main(void)
 {
     struct check t = check_start("failed_collective");
-    struct buffers b = {check_memory(count_max * sizeof(int)), check_memory(count_max * sizeof(int))};
+    struct buffers b = {check_memory(count_max * sizeof(int)),
+                        check_memory(count_max * sizeof(int))};
     MPI_Comm comm;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK_CALL(&t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));

@@ -116,8 +116,8 @@ TEST_P(GraphCancel, LateMessagesOfAFailedRunDoNotMeetTheNextOne)
             arguments.receive = got.data();
             arguments.sequence = sequence;
             destroy_program(node.driver(rank), programs[rank]);
-            programs[rank] = create_program(node.driver(rank), gather.stored(rank),
-                                            node.world(rank), arguments);
+            programs[rank] =
+                create_program(node.driver(rank), gather.stored(rank), node.world(rank), arguments);
         };
         const auto run = [&](std::uint32_t rank) {
             Op* const op = start_program(node.driver(rank), programs[rank]);
