@@ -60,7 +60,7 @@ struct Visitor {
 [[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::RootedCall& call)
 {
     object::Rank& rank = object::as_rank(*const_cast<object::RankAccess*>(visitor.access));
-    if (!engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
+    if (call.bytes == 0 || !engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
         (base::has_diagnostics && rank.process().call_order() != nullptr) ||
         !rank.door->enter_at_home()) [[unlikely]] {
         return false;

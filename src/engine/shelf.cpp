@@ -70,6 +70,14 @@ namespace {
 
 using Kind = RootedCall::Kind;
 
+/// Of no bytes there may be no place.
+void put(std::byte* to, const std::byte* from, std::uint64_t bytes)
+{
+    if (bytes != 0) [[likely]] {
+        std::memcpy(to, from, bytes);
+    }
+}
+
 /// One member at the shelf.
 class Visit {
   public:
@@ -126,7 +134,7 @@ class Visit {
         } else {
             give(call.bytes, call.send, call.bytes * scope_.size, shelf_.place(call_));
             if (!call.keeps_own) {
-                std::memcpy(call.receive, call.send + scope_.rank * call.bytes, call.bytes);
+                put(call.receive, call.send + scope_.rank * call.bytes, call.bytes);
             }
         }
         wake_all();
@@ -141,7 +149,7 @@ class Visit {
             wait_for_room();
         }
         Shelf::Line& line = shelf_.line(call_, scope_.rank);
-        std::memcpy(bytes <= Shelf::line_data_bytes ? line.data : place, from, bytes);
+        put(bytes <= Shelf::line_data_bytes ? line.data : place, from, bytes);
         line.bytes = block_bytes;
         line.calls.set(call_ + 1);
         // (1) sequentially consistent, pairs with (3) of growing_mark.hpp and with (10) of
@@ -172,7 +180,7 @@ class Visit {
                     copy(call, to, line.bytes <= Shelf::line_data_bytes ? line.data : share(member),
                          line.bytes);
             } else if (!call.keeps_own) {
-                std::memcpy(to, call.send, call.bytes);
+                put(to, call.send, call.bytes);
             }
         }
         return have_room;
@@ -181,7 +189,7 @@ class Visit {
     static bool copy(const RootedCall& call, std::byte* to, const std::byte* from,
                      std::uint64_t given)
     {
-        std::memcpy(to, from, std::min(given, call.bytes));
+        put(to, from, std::min(given, call.bytes));
         return given <= call.bytes;
     }
 

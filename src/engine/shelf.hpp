@@ -68,11 +68,11 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
 {
     switch (kind) {
         case RootedCall::Kind::scatter:
-            return bytes - 1 < shelf_call_bytes(members) / members;
+            return bytes <= shelf_call_bytes(members) / members;
         case RootedCall::Kind::gather:
-            return bytes - 1 < shelf_share_bytes(members);
+            return bytes <= shelf_share_bytes(members);
         default:
-            return bytes - 1 < shelf_call_bytes(members);
+            return bytes <= shelf_call_bytes(members);
     }
 }
 
