@@ -214,7 +214,7 @@ GraphInstance* create_program(Driver& driver, GraphTemplate& stored, Scope& scop
     GraphInstance* const run = find_instance(driver, stored, arguments);
     if (run != nullptr) {
         run->scope = &scope;
-        run->sequence = *arguments.sequence;
+        run->sequence = arguments.sequence.value_or(0);
         run->is_awaited = false;
         run->is_program = true;
     }

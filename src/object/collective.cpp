@@ -401,7 +401,7 @@ class RepeatedCollective final : public Persistent {
             keep->received->take();
         }
         engine::Op* const op = engine::start_program(rank().driver(), program_);
-        if (op != nullptr && keep != nullptr) {
+        if (op != nullptr && lent_.has_value()) {
             set_keep(*op, &*lent_);
         }
         return op;

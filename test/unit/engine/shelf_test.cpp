@@ -151,8 +151,9 @@ class ShelfTest : public MeetingRanks {
 
 TEST_P(ShelfTest, CallsOfAllKindsBringWhatTheyAreDefinedToBring)
 {
+    const std::uint32_t seed = size();
     run_threads([&](std::uint32_t rank) {
-        std::mt19937 random(4711);
+        std::mt19937 random(seed);
         std::mt19937 pauses(rank);
         for (std::uint32_t call = 0; call < 1500; ++call) {
             run_drawn(rank, random, call);
@@ -166,8 +167,9 @@ TEST_P(ShelfTest, CallsOfAllKindsBringWhatTheyAreDefinedToBring)
 TEST_P(ShelfTest, WhereRanksHaveCoresToo)
 {
     node_.node().is_oversubscribed = false;
+    const std::uint32_t seed = size() + 100;
     run_threads([&](std::uint32_t rank) {
-        std::mt19937 random(4712);
+        std::mt19937 random(seed);
         for (std::uint32_t call = 0; call < 800; ++call) {
             run_drawn(rank, random, call);
         }
