@@ -222,23 +222,12 @@ class Visit {
     void wait(const sync::GrowingMark& mark, std::uint64_t number)
     {
         constexpr unsigned looks = 100;  // about as long as it takes to lie down and get up
-        const unsigned looks_now = driver_.node().is_oversubscribed ? 0 : looks;
-        for (unsigned look = 0; !mark.has_reached(number); ++look) {
-            if (look >= looks_now) {
-                wait_slowly(mark, number);
-                return;
-            }
-            platform::cpu_relax();
+        const auto has_reached = [&mark, number] { return mark.has_reached(number); };
+        if (!holds_soon(has_reached, driver_.node().is_oversubscribed ? 1 : looks)) {
+            shelf_.sleepers.come();
+            wait_until(driver_, has_reached, {}, 0, WaitReason::meeting);
+            shelf_.sleepers.go();
         }
-    }
-
-    void wait_slowly(const sync::GrowingMark& mark, std::uint64_t number)
-    {
-        shelf_.sleepers.come();
-        wait_until(
-            driver_, [&mark, number] { return mark.has_reached(number); }, {}, 0,
-            WaitReason::meeting);
-        shelf_.sleepers.go();
     }
 
     void wake_all()

@@ -363,18 +363,6 @@ unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
     return is_long ? 1 : turns;
 }
 
-/// Whether the condition holds at one of so many looks.
-bool holds_soon(Condition condition, unsigned looks)
-{
-    while (!condition()) {
-        if (--looks == 0) {
-            return false;
-        }
-        platform::cpu_relax();
-    }
-    return true;
-}
-
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.

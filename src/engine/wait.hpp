@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "engine/driver.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::engine {
 
@@ -53,6 +54,20 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
                 {[](void* context) { return (*static_cast<HoldsType*>(context))(); },
                  const_cast<void*>(static_cast<const void*>(&holds))},
                 ops, needed, reason);
+}
+
+/// Whether it holds at one of so many looks, at least one: for what may come sooner than a sweep
+/// ends, before it is waited for.
+template <typename Holds>
+bool holds_soon(Holds&& holds, unsigned looks)
+{
+    while (!holds()) {
+        if (--looks == 0) {
+            return false;
+        }
+        platform::cpu_relax();
+    }
+    return true;
 }
 
 /// Blocks until `op` is complete.
