@@ -104,10 +104,10 @@ bool start_node(Driver& driver, GraphInstance* run, std::uint32_t index)
         case NodeKind::peer_reduce:
             return start_reading(driver, run, index);
         case NodeKind::copy:
-            copy(driver, run, node);
+            copy_node(driver, run, node);
             break;
         case NodeKind::reduce:
-            reduce(driver, run, node);
+            reduce_node(driver, run, node);
             break;
     }
     complete_node(run, index);
@@ -298,10 +298,6 @@ void resume(Driver& driver, GraphInstance** list)
         stalled = next;
     }
 }
-
-}  // namespace
-
-namespace {
 
 /// An op of the run is over, and is freed.
 void end_op(Driver& driver, GraphInstance* run, Op* op)

@@ -127,7 +127,7 @@ static_assert(sizeof(GraphInstance) % alignof(BlockRange) == 0);
 /// Of the run's scratch space.
 std::uint64_t scratch_bytes_of(const GraphInstance& run);
 
-/// Everything but what create_run() finds memory for, and the run's name. Requires: its counters.
+/// Everything but memory for scratch, and the run's name. Requires: its counters.
 void set_up(GraphInstance* run, GraphTemplate& stored, const GraphArguments& arguments);
 
 /// Counts what each node of a new run waits for; what waits for nothing is ready.

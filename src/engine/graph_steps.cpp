@@ -11,7 +11,7 @@
 namespace headway::engine {
 
 // Where both sides list their blocks, a rank may tell itself two lengths for one block.
-void copy(Driver& driver, GraphInstance* run, const GraphNode& node)
+void copy_node(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     const std::span<std::byte> target = run->bytes(node.target);
     const std::span<std::byte> source = run->bytes(node.source);
@@ -65,7 +65,7 @@ void reduce_far(Driver& driver, GraphInstance* run, const GraphNode& node)
 
 }  // namespace
 
-void reduce(Driver& driver, GraphInstance* run, const GraphNode& node)
+void reduce_node(Driver& driver, GraphInstance* run, const GraphNode& node)
 {
     if (!driver.is_local()) [[unlikely]] {
         reduce_far(driver, run, node);

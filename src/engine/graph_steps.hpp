@@ -83,10 +83,11 @@ inline Op* node_op(Driver& driver, GraphInstance* run, std::uint32_t index, OpKi
     return op;
 }
 
-/// A copy node; says in the run what went wrong.
-void copy(Driver& driver, GraphInstance* run, const GraphNode& node);
+/// Does what a copy node says, and says in the run what went wrong.
+void copy_node(Driver& driver, GraphInstance* run, const GraphNode& node);
 
-/// A reduce node, likewise. Requires: not is_for_owner().
-void reduce(Driver& driver, GraphInstance* run, const GraphNode& node);
+/// The same of a reduce node. Requires, for a user's function, a thread of the rank that is inside
+/// MPI.
+void reduce_node(Driver& driver, GraphInstance* run, const GraphNode& node);
 
 }  // namespace headway::engine

@@ -141,9 +141,9 @@ class QuickRun {
                 return false;
             } else {
                 if (node.kind == NodeKind::copy) {
-                    copy(driver, &run_, node);
+                    copy_node(driver, &run_, node);
                 } else if (node.kind == NodeKind::reduce) {
-                    reduce(driver, &run_, node);
+                    reduce_node(driver, &run_, node);
                 }
                 complete_node(&run_, index);
             }
