@@ -32,7 +32,7 @@ static_assert(sizeof(WireHeader) == 56 && std::is_trivially_copyable_v<WireHeade
               "the proof covers every byte");
 
 inline constexpr std::uint32_t wire_magic = 0x48'57'59'01;
-inline constexpr std::uint16_t wire_version = 3;
+inline constexpr std::uint16_t wire_version = 4;
 /// Frames that travel together begin at multiples of it.
 inline constexpr std::size_t frame_alignment = 8;
 /// Where the next frame begins in a packet of which `bytes` are used.
