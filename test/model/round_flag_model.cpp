@@ -4,36 +4,10 @@
 // down, over memory for two rounds, and none sleeps on when the last one has come.
 #include "sync/round_flag.hpp"
 
-#include "model_atomics.hpp"
+#include "model_bed.hpp"
 
 namespace headway::model {
 namespace {
-
-/// What a party sleeps on, as small as it can be: the ownership word has a model of its own.
-template <typename Atomics>
-struct Bed {
-    typename Atomics::template Atomic<std::uint32_t> is_parked{0};
-
-    template <typename Holds>
-    void sleep_until(const Holds& holds)
-    {
-        while (!holds()) {
-            is_parked.store(1, std::memory_order_relaxed);
-            Atomics::fence_full();
-            if (!holds()) {
-                (void)Atomics::wait_on(is_parked, 1, platform::Deadline::never());
-            }
-            is_parked.store(0, std::memory_order_relaxed);
-        }
-    }
-    void wake()
-    {
-        if (is_parked.load(std::memory_order_relaxed) != 0 &&
-            is_parked.exchange(0, std::memory_order_relaxed) != 0) {
-            Atomics::wake(is_parked);
-        }
-    }
-};
 
 template <Weakening weakening, unsigned parties, std::uint32_t rounds>
 struct Meeting : rl::test_suite<Meeting<weakening, parties, rounds>, parties> {
