@@ -18,7 +18,7 @@ using Kind = engine::RootedCall::Kind;
 
 /// A rank that calls, and its place at the shelf; null where the general way has to look.
 struct Visitor {
-    const object::RankAccess* access = nullptr;
+    object::RankAccess* access = nullptr;
     const engine::Scope* scope = nullptr;
     engine::Seat* seat = nullptr;
 
@@ -27,9 +27,8 @@ struct Visitor {
 
 [[gnu::always_inline]] inline Visitor visitor(Kind kind, int root, MPI_Comm comm) noexcept
 {
-    const object::RankAccess* const access = object::current_rank();
-    if (access == nullptr || access->phase != object::Phase::running || access->tracer != nullptr)
-        [[unlikely]] {
+    object::RankAccess* const access = usual_rank();
+    if (access == nullptr) [[unlikely]] {
         return {};
     }
     object::Communicator* const found = object::find_communicator(*access, comm);
@@ -43,7 +42,7 @@ struct Visitor {
     return {access, &scope, found->known_seat_at_shelf(kind)};
 }
 
-/// Bytes of a block of such elements; 0: not a usual one.
+/// Bytes of a block, where its elements are usual ones; else 0.
 [[gnu::always_inline]] inline std::uint64_t block_bytes(const object::RankAccess& access,
                                                         const void* buf, MPI_Count count,
                                                         MPI_Datatype datatype) noexcept
@@ -59,7 +58,7 @@ struct Visitor {
 /// False: the general way has to do it, or to say what is wrong.
 [[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::RootedCall& call)
 {
-    object::Rank& rank = object::as_rank(*const_cast<object::RankAccess*>(visitor.access));
+    object::Rank& rank = object::as_rank(*visitor.access);
     if (call.bytes == 0 || !engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
         (base::has_diagnostics && rank.process().call_order() != nullptr) ||
         !rank.door->enter_at_home()) [[unlikely]] {
@@ -100,7 +99,7 @@ struct Visitor {
     const bool takes = is_root || kind == Kind::scatter;
     const std::uint64_t given = gives ? block_bytes(*who.access, sendbuf, sendcount, sendtype) : 0;
     const std::uint64_t taken = takes ? block_bytes(*who.access, recvbuf, recvcount, recvtype) : 0;
-    if (is_root && given != taken) [[unlikely]] {
+    if (is_root && (given != taken || sendbuf == recvbuf)) [[unlikely]] {
         return false;
     }
     return visit(who, {.kind = kind,

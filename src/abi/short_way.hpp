@@ -55,14 +55,24 @@ inline bool needs_no_buffer(const object::RankAccess& access, MPI_Count count) n
 /// So few elements make no product too large.
 constexpr std::uint64_t elements_max = 1U << 20;
 
+/// The calling rank where its calls may go a short way: it runs, and nobody observes it. Else null.
+[[gnu::always_inline]] inline object::RankAccess* usual_rank() noexcept
+{
+    object::RankAccess* const access = object::current_rank();
+    if (access == nullptr || access->phase != object::Phase::running || access->tracer != nullptr)
+        [[unlikely]] {
+        return nullptr;
+    }
+    return access;
+}
+
 /// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
                                                MPI_Datatype datatype, int member,
                                                MPI_Comm comm) noexcept
 {
-    object::RankAccess* const access = object::current_rank();
-    if (access == nullptr || access->phase != object::Phase::running || access->tracer != nullptr)
-        [[unlikely]] {
+    object::RankAccess* const access = usual_rank();
+    if (access == nullptr) [[unlikely]] {
         return {};
     }
     object::Communicator* const found = object::find_communicator(*access, comm);
@@ -309,9 +319,8 @@ constexpr std::uint64_t turns_outside = 32;
 /// Sends to the rank itself that are over, as post_beside() leaves them: they need no lock either.
 [[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    object::RankAccess* const access = object::current_rank();
-    return access != nullptr && access->phase == object::Phase::running &&
-           access->tracer == nullptr && access->door->lock().is_shared() && count > 0 &&
+    object::RankAccess* const access = usual_rank();
+    return access != nullptr && access->door->lock().is_shared() && count > 0 &&
            requests != nullptr &&
            object::finish_done_requests(object::as_rank(*access),
                                         {requests, static_cast<std::size_t>(count)}, statuses);
