@@ -23,6 +23,21 @@ CollectiveCall rooted(Collective kind, int root, const UniformSide& own, const C
     return collective;
 }
 
+/// Whether the root has room for the block that it gives itself; of v-forms the copy itself says
+/// so. False: the call has failed.
+template <typename All>
+bool has_room_for_own(Call& call, std::uint64_t given, std::uint64_t room)
+{
+    if (given <= room || std::is_same_v<All, ListedSide>) [[likely]] {
+        return true;
+    }
+    call.fail(MPI_ERR_TRUNCATE,
+              "the root gives itself a block of %llu bytes and has room for %llu; give both sides "
+              "the same count and type",
+              static_cast<unsigned long long>(given), static_cast<unsigned long long>(room));
+    return false;
+}
+
 /// Gather and gatherv. `All` describes the blocks of all ranks, at the root.
 template <typename All>
 int gather(Call& call, const UniformSide& own, const All& all, int root, Communicator& comm,
@@ -32,9 +47,15 @@ int gather(Call& call, const UniformSide& own, const All& all, int root, Communi
     collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool gives = has_own_part(root) && !collective.in_place;
     const bool takes = is_at_root(root, comm);
-    if ((gives && !set_send(call, collective, own, 1)) ||
-        (takes && !set_receive(call, collective, all, size_of(comm)))) {
+    if (gives && !set_send(call, collective, own, 1)) {
         return MPI_ERR_COUNT;
+    }
+    const std::uint64_t given = collective.count;
+    if (takes && !set_receive(call, collective, all, size_of(comm))) {
+        return MPI_ERR_COUNT;
+    }
+    if (gives && takes && !has_room_for_own<All>(call, given, collective.count)) [[unlikely]] {
+        return MPI_ERR_TRUNCATE;
     }
     return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
         if (!comm.is_inter() && std::is_same_v<All, UniformSide>) {
@@ -60,9 +81,15 @@ int scatter(Call& call, const All& all, const UniformSide& own, int root, Commun
     collective.is_listed = std::is_same_v<All, ListedSide>;
     const bool takes = has_own_part(root) && !collective.in_place;
     const bool gives = is_at_root(root, comm);
-    if ((takes && !set_receive(call, collective, own, 1)) ||
-        (gives && !set_send(call, collective, all, size_of(comm)))) {
+    if (takes && !set_receive(call, collective, own, 1)) {
         return MPI_ERR_COUNT;
+    }
+    const std::uint64_t room = collective.count;
+    if (gives && !set_send(call, collective, all, size_of(comm))) {
+        return MPI_ERR_COUNT;
+    }
+    if (gives && takes && !has_room_for_own<All>(call, collective.count, room)) [[unlikely]] {
+        return MPI_ERR_TRUNCATE;
     }
     return run_with_blocks(call, comm, std::move(collective), completion, [&](BlockNotes& notes) {
         if (!comm.is_inter() && std::is_same_v<All, UniformSide>) {

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls with a root and few bytes. They need no message, which the frames show that ranks post, but
+// where messages are asked for: CHECK_MESSAGES names those calls (bcast, or all). What is wrong is
+// told as in the first calls of a communicator, and leaves no trace in the next ones.
+#include <stdlib.h>
+#include "../check.h"
+
+enum { calls = 300, values = 4 };
+
+typedef struct {
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+} Frames;
+
+static Frames count_frames(struct check* t)
+{
+    Frames frames;
+    int index = -1, count = 0;
+    CHECK_CALL(t, MPI_T_pvar_session_create(&frames.session));
+    CHECK_CALL(t, MPI_T_pvar_get_index("frames_posted", MPI_T_PVAR_CLASS_COUNTER, &index));
+    CHECK_CALL(t, MPI_T_pvar_handle_alloc(frames.session, index, NULL, &frames.handle, &count));
+    CHECK_CALL(t, MPI_T_pvar_start(frames.session, frames.handle));
+    return frames;
+}
+
+static uint64_t posted(struct check* t, Frames frames)
+{
+    uint64_t value = 0;
+    CHECK_CALL(t, MPI_T_pvar_read(frames.session, frames.handle, &value));
+    return value;
+}
+
+static void bcast(struct check* t, int call, int root)
+{
+    long value = t->rank == root ? call : -1;
+    CHECK_CALL(t, MPI_Bcast(&value, 1, MPI_LONG, root, MPI_COMM_WORLD));
+    CHECK_INT(t, value, call);
+}
+
+static void scatter(struct check* t, int call, int root)
+{
+    long all[64], own = -1;
+    for (int i = 0; i < t->size; ++i)
+        all[i] = call * 100 + i;
+    CHECK_CALL(t, MPI_Scatter(all, 1, MPI_LONG, &own, 1, MPI_LONG, root, MPI_COMM_WORLD));
+    CHECK_INT(t, own, call * 100 + t->rank);
+}
+
+static void gather(struct check* t, int call, int root)
+{
+    long all[64], own = call * 100 + t->rank;
+    CHECK_CALL(t, MPI_Gather(&own, 1, MPI_LONG, all, 1, MPI_LONG, root, MPI_COMM_WORLD));
+    for (int i = 0; i < t->size && t->rank == root; ++i)
+        CHECK_INT(t, all[i], call * 100 + i);
+}
+
+// All ranks together post frames, or none does.
+static void check_frames(struct check* t, Frames frames, int uses_messages,
+                         void (*run)(struct check*, int, int))
+{
+    const uint64_t before = posted(t, frames);
+    for (int call = 0; call < calls; ++call)
+        run(t, call, call % t->size);
+    uint64_t own = posted(t, frames) - before, all = 0;
+    CHECK_CALL(t, MPI_Allreduce(&own, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
+    if (uses_messages)
+        CHECK(t, all >= (uint64_t)calls * (uint64_t)(t->size - 1));
+    else
+        CHECK_INT(t, all, 0);
+}
+
+// The call fails at every member, or at its root alone, which makes it again.
+static void check_errors(struct check* t)
+{
+    long own = t->rank, all[64];
+    REFUSED(t, MPI_Bcast(&own, 1, MPI_LONG, t->size, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    REFUSED(t, MPI_Bcast(&own, -1, MPI_LONG, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    REFUSED(t, MPI_Bcast(NULL, 1, MPI_LONG, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    REFUSED(t, MPI_Bcast(&own, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    REFUSED(t, MPI_Scatter(all, 1, MPI_LONG, &own, 1, MPI_LONG, -7, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    if (t->rank == 0) {
+        REFUSED(t, MPI_Gather(all, 1, MPI_LONG, all, 1, MPI_LONG, 0, MPI_COMM_WORLD),
+                MPI_ERR_BUFFER);
+        REFUSED(t, MPI_Gather(&own, 1, MPI_LONG, all, -1, MPI_LONG, 0, MPI_COMM_WORLD),
+                MPI_ERR_COUNT);
+    }
+    gather(t, 1, 0);
+    // The block of the root for itself has room, or nothing is written.
+    const long before = own;
+    if (t->rank == 0) {
+        REFUSED(t, MPI_Scatter(all, 2, MPI_LONG, &own, 1, MPI_LONG, 0, MPI_COMM_WORLD),
+                MPI_ERR_TRUNCATE);
+        REFUSED(t, MPI_Gather(all, 2, MPI_LONG, &own, 1, MPI_LONG, 0, MPI_COMM_WORLD),
+                MPI_ERR_TRUNCATE);
+    }
+    CHECK_INT(t, own, before);
+    if (t->rank == 0)
+        REFUSED(t, MPI_Scatter(all, 1, MPI_LONG, all, 1, MPI_LONG, 0, MPI_COMM_WORLD),
+                MPI_ERR_BUFFER);
+    scatter(t, 2, 0);
+}
+
+// Who names less than comes has the beginning, and is told.
+static void check_truncation(struct check* t)
+{
+    for (int room = 0; room < values; ++room) {
+        long given[values] = {-1, -1, -1, -1};
+        for (int i = 0; i < values && t->rank == 0; ++i)
+            given[i] = room * 10 + i;
+        const int code =
+            MPI_Bcast(given, t->rank == 0 ? values : room, MPI_LONG, 0, MPI_COMM_WORLD);
+        CHECK_INT(t, check_error_class(code), t->rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+        for (int i = 0; i < values; ++i)
+            CHECK_INT(t, given[i], t->rank == 0 || i < room ? room * 10 + i : -1);
+        bcast(t, room, t->size - 1);
+    }
+}
+
+static int test_main(void)
+{
+    struct check t = check_start("few_bytes");
+    const char* const asked = getenv("CHECK_MESSAGES");
+    const int all = asked != NULL && strcmp(asked, "all") == 0;
+    const int bcasts = all || (asked != NULL && strcmp(asked, "bcast") == 0);
+    int provided;
+    CHECK_CALL(&t, MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    // The first calls of a communicator prepare the others.
+    for (int call = 0; call < 4; ++call) {
+        bcast(&t, call, 0);
+        gather(&t, call, 0);
+        scatter(&t, call, 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Frames frames = count_frames(&t);
+    check_frames(&t, frames, bcasts && t.size > 1, bcast);
+    check_frames(&t, frames, all && t.size > 1, scatter);
+    check_frames(&t, frames, all && t.size > 1, gather);
+    check_errors(&t);
+    if (asked == NULL)
+        check_truncation(&t);
+    CHECK_CALL(&t, MPI_T_pvar_session_free((MPI_T_pvar_session[]){frames.session}));
+    CHECK_CALL(&t, MPI_T_finalize());
+    return check_finish(&t);
+}
