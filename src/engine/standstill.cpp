@@ -195,11 +195,13 @@ void report_standstill(Driver& driver, const WaitNote& note)
                platform::FutexWait::timed_out) {
         }
     }
-    platform::fatal(rank,
-                    "deadlock: all " + std::to_string(waiting) + " ranks" +
-                        (waiting < directory.rank_count ? " that have not ended" : "") +
-                        " wait in MPI and no message is under way, so the job ends; the lines "
-                        "before say who waits for what (HEADWAY_DEADLOCK_MS=0 lets them wait)");
+    platform::fatal(
+        rank, "deadlock: all " + std::to_string(waiting) + " ranks" +
+                  (waiting < directory.rank_count ? " that have not ended" : "") +
+                  " wait in MPI and no message is under way, so the job ends; the lines "
+                  "before say who waits for what (HEADWAY_CHECK=collectives finds collectives "
+                  "that members call in different ways, HEADWAY_DEADLOCK_MS=0 lets them "
+                  "wait)");
 }
 
 }  // namespace headway::engine

@@ -47,6 +47,16 @@ class DeadlockTest(JobTest):
                     outcome = self.mpiexec(ranks, self.program(), name, **SHORT)
                     self.check_report(outcome, ranks, name)
 
+    def test_lengths_that_go_different_ways(self):
+        for ranks in (2, 3):
+            with self.subTest(ranks=ranks):
+                outcome = self.mpiexec(ranks, self.program(), "lengths", **SHORT)
+                self.assert_refused(outcome, "deadlock", "HEADWAY_CHECK=collectives")
+                self.assert_refused(outcome, "rank 1: waits in MPI_Bcast", "for a collective")
+                outcome = self.mpiexec(ranks, self.program(), "lengths", **SHORT,
+                                       HEADWAY_CHECK="collectives")
+                self.assert_refused(outcome, "rank 1: MPI_Bcast", "8 bytes", "2000 bytes")
+
     def test_ranks_in_one_process(self):
         for name in CASES:
             for kind in ("thread", "ult"):
