@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,8 +70,7 @@ std::string own_option(const Options& options)
 {
     const bool binds_threads = options.rank_host != RankHost::process &&
                                (options.binding == Binding::core || options.cpus_per_rank > 1);
-    return binds_threads              ? "binding ranks that are threads"
-           : options.timeout_s > 0    ? "--timeout"
+    return binds_threads ? "binding ranks that are threads"
            : options.reports_bindings ? "--report-bindings"
                                       : "";
 }
@@ -135,6 +135,10 @@ base::Result<Options> as_processes(const Options& options, const Allocation& all
 base::Result<Command> command_of_srun(const Options& options, const Allocation& allocation,
                                       const std::string& path)
 {
+    if (options.timeout_s > 0) {
+        return base::Failure{
+            "srun ends jobs by whole minutes only; leave --timeout out and set SLURM_TIMELIMIT"};
+    }
     if (options.programs.size() != 1) {
         return base::Failure{
             "srun starts one program a job; give one, or have it choose by MPI_Comm_rank what it "
@@ -211,6 +215,10 @@ Command command_of_hydra(const Options& options, const Allocation& allocation,
     }
     if (!options.gives_stdin) {
         words.insert(words.end(), {"-s", "none"});
+    }
+    if (options.timeout_s > 0) {
+        command.set.emplace_back("MPIEXEC_TIMEOUT",
+                                 std::to_string(std::lround(std::ceil(std::min(options.timeout_s, 1e9)))));
     }
     add_environment(options.environment, "-g", words);
     bool is_first = true;

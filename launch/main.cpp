@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -55,6 +57,19 @@ void print(std::FILE* stream, std::string_view text)
     std::fprintf(stream, "%.*s\n", static_cast<int>(text.size()), text.data());
 }
 
+/// Ranks that wait in MPI shortly before the job's time is up say where (docs/knobs.md).
+void add_waits_told_at(headway::launch::Options& options)
+{
+    constexpr double share_before = 0.25;
+    constexpr double before_max_s = 1;
+    const double after_s =
+        options.timeout_s - std::min(before_max_s, share_before * options.timeout_s);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+        now + std::chrono::duration<double>(std::min(after_s, 1e9)));
+    options.environment.set.emplace_back("HEADWAY_WAITS_TOLD_AT", std::to_string(at_ms.count()));
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments)
@@ -76,6 +91,9 @@ int main(int argument_count, char** arguments)
     if (options.value().request == Request::version) {
         print(stdout, "headway mpiexec " HEADWAY_VERSION);
         return 0;
+    }
+    if (options.value().timeout_s > 0) {
+        add_waits_told_at(options.value());
     }
     const auto hosts = options.value().hosts.hosts.empty()
                            ? headway::launch::find_allocation(headway::launch::own_environment())

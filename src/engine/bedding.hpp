@@ -54,6 +54,10 @@ class Bedding {
     bool is_made() const noexcept { return slot_ != nullptr; }
     sync::ThreadSlot& slot() noexcept { return *slot_; }
 
+    /// When the thread is to wake if nobody wakes it before.
+    platform::Deadline alarm() const noexcept { return alarm_; }
+    void set_alarm(platform::Deadline alarm) noexcept { alarm_ = alarm; }
+
   private:
     void attach()
     {
@@ -91,6 +95,7 @@ class Bedding {
     std::span<Op* const> ops_;
     sync::ThreadSlot* slot_ = nullptr;
     sync::Waiter* waiters_ = nullptr;
+    platform::Deadline alarm_ = platform::Deadline::never();
 };
 
 }  // namespace headway::engine

@@ -2,6 +2,7 @@
 #include "engine/node.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -26,6 +27,12 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
     if (schedule.withholds()) {
         knobs.eager_limit =
             std::min<std::uint64_t>(knobs.eager_limit, transport::delay::payload_bytes_max);
+    }
+    if (knobs.waits_told_at != 0 && knobs.sim == 0) {
+        const std::chrono::system_clock::time_point told_at(
+            std::chrono::milliseconds(knobs.waits_told_at));
+        const std::chrono::nanoseconds left = told_at - std::chrono::system_clock::now();
+        waits_told_at = platform::Deadline::after_ns(left.count());
     }
 }
 

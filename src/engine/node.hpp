@@ -116,6 +116,8 @@ class Node {
     const transport::delay::Schedule schedule;  ///< of the directory
     /// Frames are seen at once, and this is no simulated team: what nearly every job is.
     const bool is_plain;
+    /// When threads that wait say so (HEADWAY_WAITS_TOLD_AT), on CLOCK_MONOTONIC; else never.
+    platform::Deadline waits_told_at = platform::Deadline::never();
     std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use

@@ -113,6 +113,15 @@ std::optional<Pulse> take_pulse(Node& node, std::uint32_t* threads)
     return pulse;
 }
 
+void tell(Driver& driver, const WaitNote& note, const char* when)
+{
+    const platform::CallSite site = platform::find_call_site(platform::capture_frames());
+    platform::write_error("headway: rank " + std::to_string(driver.rank().job_rank) + ": " + when +
+                          "waits in " + site.function +
+                          (site.place.empty() ? "" : " at " + site.place) + " for " +
+                          WaitNote::describe_wait(note) + "\n");
+}
+
 void wake_all(Node& node, std::uint32_t threads)
 {
     Directory& directory = node.directory;
@@ -135,17 +144,18 @@ std::uint32_t count_waiting(const Directory& directory)
 
 }  // namespace
 
-void sleep_until_rung(Driver& driver)
+void sleep_until_rung(Driver& driver, platform::Deadline alarm)
 {
     Node& node = driver.node();
     sync::OwnershipWord& word = driver.rank().ownership;
     if (!base::has_diagnostics || !may_stand_still(node, driver.rank().rank)) {
-        word.park();
+        word.park(alarm);
         return;
     }
     const std::int64_t look_ns = static_cast<std::int64_t>(node.knobs.deadlock_ms) * 500'000;
     std::optional<Pulse> before;
-    while (!word.park(platform::Deadline::after_ns(look_ns))) {
+    while (!word.park(platform::earlier(platform::Deadline::after_ns(look_ns), alarm)) &&
+           !alarm.has_passed()) {
         std::uint32_t threads = 0;
         std::optional<Pulse> now = take_pulse(node, &threads);
         if (now.has_value() && now == before) {
@@ -174,14 +184,27 @@ void note_return(Driver& driver)
     (void)driver.node().directory.ended.remove(driver.rank().rank);
 }
 
+LateWait::LateWait(Driver& driver, const WaitNote& note)
+    : driver_(driver), note_(note), alarm_(driver.node().waits_told_at)
+{
+    if (!base::has_diagnostics || alarm_.has_passed()) {
+        alarm_ = platform::Deadline::never();
+    }
+}
+
+void LateWait::tell_if_due()
+{
+    if (alarm_.has_passed()) {
+        alarm_ = platform::Deadline::never();
+        tell(driver_, note_, "time is nearly up: ");
+    }
+}
+
 void report_standstill(Driver& driver, const WaitNote& note)
 {
     Directory& directory = driver.node().directory;
     const std::uint32_t rank = driver.rank().rank;
-    const platform::CallSite site = platform::find_call_site(platform::capture_frames());
-    platform::write_error("headway: rank " + std::to_string(rank) + ": waits in " + site.function +
-                          (site.place.empty() ? "" : " at " + site.place) + " for " +
-                          WaitNote::describe_wait(note) + "\n");
+    tell(driver, note, "");
     // Those that sleep beside this one tell as well.
     driver.lock().wake_all_sleepers();
     driver.lock().unlock();

@@ -12,9 +12,9 @@
 
 namespace headway::engine {
 
-/// Sleeps on the ownership word of the driver's rank until its bell rings, or all ranks stand
-/// still. Requires: prepared to park, in the set of idle ranks.
-void sleep_until_rung(Driver& driver);
+/// Sleeps on the ownership word of the driver's rank until its bell rings, all ranks stand still,
+/// or `alarm`. Requires: prepared to park, in the set of idle ranks.
+void sleep_until_rung(Driver& driver, platform::Deadline alarm);
 
 inline bool is_standing_still(Driver& driver) noexcept
 {
@@ -26,6 +26,25 @@ inline bool is_standing_still(Driver& driver) noexcept
 void note_end(Driver& driver);
 /// It begins again.
 void note_return(Driver& driver);
+
+/// Says, once, what a wait waits for that goes on at a given moment (HEADWAY_WAITS_TOLD_AT), which
+/// mpiexec sets shortly before it ends a job whose time is up. Of ranks that are stuck on several
+/// nodes, or beside one that computes, it is the only report.
+class LateWait {
+  public:
+    /// A wait that begins now.
+    LateWait(Driver& driver, const WaitNote& note);
+
+    /// When the thread has to be awake for it; never: it has nothing to say, or has said it.
+    platform::Deadline alarm() const noexcept { return alarm_; }
+    /// Says it if it is time. Requires: the rank's lock.
+    void tell_if_due();
+
+  private:
+    Driver& driver_;
+    const WaitNote& note_;
+    platform::Deadline alarm_;
+};
 
 /// Says what this thread waits for, and ends the job once all have. Requires: is_standing_still(),
 /// and the rank's lock.

@@ -202,9 +202,10 @@ class Idle {
 };
 
 /// Sleeps on the rank's ownership word, where messages wake the thread too.
-void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
+void park(Driver& driver, Condition condition, Bedding& bedding)
 {
     RankLock& lock = driver.lock();
+    sync::ThreadSlot& slot = bedding.slot();
     sync::OwnershipWord& word = driver.rank().ownership;
     if (!slot.prepare_sleep(sync::Bed::ownership_word)) {
         (void)slot.end_sleep();
@@ -226,9 +227,9 @@ void park(Driver& driver, Condition condition, sync::ThreadSlot& slot)
             const Absence away(driver);
             lock.unlock();
             if (due_ns != 0) {
-                word.park(platform::Deadline::at_ns(due_ns));
+                word.park(platform::earlier(platform::Deadline::at_ns(due_ns), bedding.alarm()));
             } else {
-                sleep_until_rung(driver);
+                sleep_until_rung(driver, bedding.alarm());
             }
             lock.lock();
             record_sleep(driver, asleep_ns);
@@ -264,9 +265,10 @@ constexpr std::uint64_t looks_beside = 50;
 
 /// Waits in the thread's own slot: another thread of the rank makes progress for both.
 /// `is_for_all`: any event may be what this thread waits for.
-void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, bool is_for_all)
+void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is_for_all)
 {
     RankLock& lock = driver.lock();
+    sync::ThreadSlot& slot = bedding.slot();
     if (lock.has_parker()) {
         sweep_beside_parker(driver, condition);
     }
@@ -282,7 +284,7 @@ void sleep_beside(Driver& driver, Condition condition, sync::ThreadSlot& slot, b
             platform::yield_core();
         }
         if (slot.prepare_sleep(sync::Bed::own_slot)) {
-            (void)slot.sleep();
+            (void)slot.sleep(bedding.alarm());
         }
         lock.lock();
         record_sleep(driver, asleep_ns);
@@ -298,10 +300,10 @@ void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
         if (lock.is_nested()) {
             return;  // its sleep would keep the parker out
         }
-        sleep_beside(driver, condition, bedding.slot(), true);
+        sleep_beside(driver, condition, bedding, true);
         return;
     }
-    park(driver, condition, bedding.slot());
+    park(driver, condition, bedding);
     if (lock.has_sleepers()) {
         // What this thread's sweeps do may be what they wait for; or it leaves and one of them
         // must become the parker.
@@ -462,6 +464,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     const Waiting waiting(driver.rank());
     const WaitNote note(ops, reason);
     const platform::NotedWait noted(note);
+    LateWait late(driver, note);
     if (driver.node().knobs.thread_waits == config::ThreadWaitsChoice::race &&
         driver.lock().is_shared()) {
         race(driver, condition);
@@ -470,6 +473,15 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     std::optional<Bedding> bedding;
     Famine famine;
     Lead lead(driver.lock());
+    const auto look_around = [&] {
+        if (is_standing_still(driver)) [[unlikely]] {
+            report_standstill(driver, note);
+        }
+        if (!condition()) {
+            late.tell_if_due();
+        }
+        bedding->set_alarm(late.alarm());
+    };
     for (bool has_swept = true;; has_swept = false) {
         const bool leads = lead.take();
         if (leads && sweep(driver, condition, ops, reason, has_swept)) {
@@ -477,16 +489,15 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         }
         if (!bedding.has_value()) {
             bedding.emplace(driver, ops, needed);
+            bedding->set_alarm(late.alarm());
         }
         if (!leads) {
             if (bedding->is_made() && can_wait_beside(driver.lock(), ops)) {
-                sleep_beside(driver, condition, bedding->slot(), false);
+                sleep_beside(driver, condition, *bedding, false);
                 if (condition()) {
                     return;
                 }
-                if (is_standing_still(driver)) [[unlikely]] {
-                    report_standstill(driver, note);
-                }
+                look_around();
                 continue;
             }
             if (sweep(driver, condition, ops, reason, has_swept)) {
@@ -502,9 +513,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         famine = Famine();
         if (bedding->is_made()) {
             sleep_once(driver, condition, *bedding);
-            if (is_standing_still(driver)) [[unlikely]] {
-                report_standstill(driver, note);
-            }
+            look_around();
         }
     }
 }

@@ -40,6 +40,11 @@ class Deadline {
     std::int64_t ns_;
 };
 
+inline constexpr Deadline earlier(Deadline one, Deadline other) noexcept
+{
+    return one.ns() < other.ns() ? one : other;
+}
+
 /// futex_wait() of the system, whoever schedules the calling thread.
 inline FutexWait system_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                              std::int64_t deadline_ns) noexcept
