@@ -70,7 +70,7 @@ std::string own_option(const Options& options)
 {
     const bool binds_threads = options.rank_host != RankHost::process &&
                                (options.binding == Binding::core || options.cpus_per_rank > 1);
-    return binds_threads ? "binding ranks that are threads"
+    return binds_threads              ? "binding ranks that are threads"
            : options.reports_bindings ? "--report-bindings"
                                       : "";
 }
@@ -217,8 +217,9 @@ Command command_of_hydra(const Options& options, const Allocation& allocation,
         words.insert(words.end(), {"-s", "none"});
     }
     if (options.timeout_s > 0) {
-        command.set.emplace_back("MPIEXEC_TIMEOUT",
-                                 std::to_string(std::lround(std::ceil(std::min(options.timeout_s, 1e9)))));
+        command.set.emplace_back(
+            "MPIEXEC_TIMEOUT",
+            std::to_string(std::lround(std::ceil(std::min(options.timeout_s, 1e9)))));
     }
     add_environment(options.environment, "-g", words);
     bool is_first = true;

@@ -11,13 +11,57 @@ namespace headway::data {
 
 namespace {
 
+/// What is done with the runs, in the order of the stream.
+enum class Purpose { pack, unpack, list };
+
+/// A list of runs as it grows.
+class RunList {
+  public:
+    explicit RunList(std::span<std::span<std::byte>> room) : room_(room) {}
+
+    std::size_t size() const noexcept { return size_; }
+
+    void add(std::uintptr_t address, std::size_t bytes)
+    {
+        auto* const begin = reinterpret_cast<std::byte*>(address);
+        if (is_full_) {
+            return;
+        }
+        if (size_ > 0 && room_[size_ - 1].data() + room_[size_ - 1].size() == begin) {
+            room_[size_ - 1] = {room_[size_ - 1].data(), room_[size_ - 1].size() + bytes};
+        } else if (size_ < room_.size()) {
+            room_[size_++] = {begin, bytes};
+        } else {
+            is_full_ = true;
+        }
+    }
+
+  private:
+    std::span<std::span<std::byte>> room_;
+    std::size_t size_ = 0;
+    bool is_full_ = false;  ///< what follows may not grow the last run either
+};
+
+template <Purpose purpose>
+struct StreamOf {
+    using Type = std::byte*;
+};
+template <>
+struct StreamOf<Purpose::unpack> {
+    using Type = const std::byte*;
+};
+template <>
+struct StreamOf<Purpose::list> {
+    using Type = RunList*;
+};
+
 /// Walks over a program and copies between memory and a stream; every step takes the place in the
 /// stream and gives back the one behind it. Addresses are integers: an element with absolute
 /// addresses has none of its own to count from.
-template <bool is_pack>
+template <Purpose purpose>
 class Walk {
   public:
-    using Stream = std::conditional_t<is_pack, std::byte*, const std::byte*>;
+    using Stream = typename StreamOf<purpose>::Type;
 
     explicit Walk(const ProgramView& program) : program_(program) {}
 
@@ -25,22 +69,38 @@ class Walk {
                        Stream stream) const;
 
   private:
+    static Stream behind(Stream stream, std::uint64_t bytes)
+    {
+        if constexpr (purpose == Purpose::list) {
+            return stream;
+        } else {
+            return stream + bytes;
+        }
+    }
+
     static Stream copy_bytes(std::uintptr_t address, std::size_t bytes, Stream stream)
     {
-        if constexpr (is_pack) {
+        if constexpr (purpose == Purpose::pack) {
             copy_run(stream, reinterpret_cast<const std::byte*>(address), bytes);
-        } else {
+        } else if constexpr (purpose == Purpose::unpack) {
             copy_run(reinterpret_cast<std::byte*>(address), stream, bytes);
+        } else {
+            stream->add(address, bytes);
         }
-        return stream + bytes;
+        return behind(stream, bytes);
     }
 
     static void copy_runs(const RunLoop& loop, Stream stream)
     {
-        if constexpr (is_pack) {
+        if constexpr (purpose == Purpose::pack) {
             pack_runs(loop, stream);
-        } else {
+        } else if constexpr (purpose == Purpose::unpack) {
             unpack_runs(loop, stream);
+        } else {
+            for (std::uint64_t i = 0; i < loop.count; ++i) {
+                stream->add(loop.address + i * static_cast<std::uintptr_t>(loop.stride),
+                            loop.bytes);
+            }
         }
     }
 
@@ -77,8 +137,8 @@ class Walk {
 };
 
 /// More parts than a struct has members by rule are better walked one element after the other.
-template <bool is_pack>
-bool Walk<is_pack>::is_record(const TypeNode& node) const
+template <Purpose purpose>
+bool Walk<purpose>::is_record(const TypeNode& node) const
 {
     constexpr std::uint64_t members_max = 16;
     const auto is_run = [&](const TypePart& part) {
@@ -92,14 +152,14 @@ bool Walk<is_pack>::is_record(const TypeNode& node) const
 /// Else a member of all of them, then the next one, so that the size of the copies is a constant.
 /// So many elements at a time that they stay in the cache nearest to the core until their last
 /// member was copied.
-template <bool is_pack>
-auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
+template <Purpose purpose>
+auto Walk<purpose>::copy_records(const TypeNode& record, std::int64_t stride, std::uint64_t count,
                                  std::uintptr_t address, Stream stream) const -> Stream
 {
     constexpr std::uint64_t count_worth_moves = 8;
     if (count >= count_worth_moves) {
         if (const auto moves = RecordMoves::find(program_, parts_of(record))) {
-            if constexpr (is_pack) {
+            if constexpr (purpose == Purpose::pack) {
                 moves->pack(address, stride, stream, record.packed_bytes, count);
             } else {
                 moves->unpack(address, stride, stream, record.packed_bytes, count);
@@ -124,8 +184,8 @@ auto Walk<is_pack>::copy_records(const TypeNode& record, std::int64_t stride, st
     return stream;
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const
+template <Purpose purpose>
+auto Walk<purpose>::copy_node(const TypeNode& node, std::uintptr_t address, Stream stream) const
     -> Stream
 {
     if (node.kind == NodeKind::run) {
@@ -138,8 +198,8 @@ auto Walk<is_pack>::copy_node(const TypeNode& node, std::uintptr_t address, Stre
                                        : copy_sequence(node, address, stream);
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_blocks(const TypeNode& list, std::uintptr_t address, Stream stream) const
+template <Purpose purpose>
+auto Walk<purpose>::copy_blocks(const TypeNode& list, std::uintptr_t address, Stream stream) const
     -> Stream
 {
     for (const TypeBlock block : blocks_of(list)) {
@@ -149,8 +209,8 @@ auto Walk<is_pack>::copy_blocks(const TypeNode& list, std::uintptr_t address, St
     return stream;
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_sequence(const TypeNode& sequence, std::uintptr_t address,
+template <Purpose purpose>
+auto Walk<purpose>::copy_sequence(const TypeNode& sequence, std::uintptr_t address,
                                   Stream stream) const -> Stream
 {
     for (const TypePart& part : parts_of(sequence)) {
@@ -163,8 +223,8 @@ auto Walk<is_pack>::copy_sequence(const TypeNode& sequence, std::uintptr_t addre
 }
 
 /// Repetitions [first, last) of a loop.
-template <bool is_pack>
-auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
+template <Purpose purpose>
+auto Walk<purpose>::copy_loop(const TypeNode& loop, std::uint64_t first, std::uint64_t last,
                               std::uintptr_t address, Stream stream) const -> Stream
 {
     const TypeNode& child = program_.nodes[loop.first];
@@ -172,10 +232,12 @@ auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::ui
     address += first * static_cast<std::uintptr_t>(loop.stride);
     if (child.kind == NodeKind::run) {
         copy_runs({child.packed_bytes, count, address, loop.stride, child.packed_bytes}, stream);
-        return stream + child.packed_bytes * count;
+        return behind(stream, child.packed_bytes * count);
     }
-    if (is_record(child)) {
-        return copy_records(child, loop.stride, count, address, stream);
+    if constexpr (purpose != Purpose::list) {  // members after elements: not the stream's order
+        if (is_record(child)) {
+            return copy_records(child, loop.stride, count, address, stream);
+        }
     }
     for (std::uint64_t i = 0; i < count; ++i) {
         stream = copy_node(child, address, stream);
@@ -185,8 +247,8 @@ auto Walk<is_pack>::copy_loop(const TypeNode& loop, std::uint64_t first, std::ui
 }
 
 /// Bytes [from, to) of a node; requires from < to.
-template <bool is_pack>
-auto Walk<is_pack>::copy_range(const TypeNode& node, std::uintptr_t address, std::uint64_t from,
+template <Purpose purpose>
+auto Walk<purpose>::copy_range(const TypeNode& node, std::uintptr_t address, std::uint64_t from,
                                std::uint64_t to, Stream stream) const -> Stream
 {
     if (from == 0 && to == node.packed_bytes) {
@@ -202,8 +264,8 @@ auto Walk<is_pack>::copy_range(const TypeNode& node, std::uintptr_t address, std
                                        : copy_sequence_range(node, address, from, to, stream);
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_loop_range(const TypeNode& loop, std::uintptr_t address,
+template <Purpose purpose>
+auto Walk<purpose>::copy_loop_range(const TypeNode& loop, std::uintptr_t address,
                                     std::uint64_t from, std::uint64_t to, Stream stream) const
     -> Stream
 {
@@ -226,8 +288,8 @@ auto Walk<is_pack>::copy_loop_range(const TypeNode& loop, std::uintptr_t address
     return end != 0 ? copy_range(child, at(last), 0, end, stream) : stream;
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_sequence_range(const TypeNode& sequence, std::uintptr_t address,
+template <Purpose purpose>
+auto Walk<purpose>::copy_sequence_range(const TypeNode& sequence, std::uintptr_t address,
                                         std::uint64_t from, std::uint64_t to, Stream stream) const
     -> Stream
 {
@@ -248,8 +310,8 @@ auto Walk<is_pack>::copy_sequence_range(const TypeNode& sequence, std::uintptr_t
     return stream;
 }
 
-template <bool is_pack>
-auto Walk<is_pack>::copy_blocks_range(const TypeNode& list, std::uintptr_t address,
+template <Purpose purpose>
+auto Walk<purpose>::copy_blocks_range(const TypeNode& list, std::uintptr_t address,
                                       std::uint64_t from, std::uint64_t to, Stream stream) const
     -> Stream
 {
@@ -274,8 +336,8 @@ auto Walk<is_pack>::copy_blocks_range(const TypeNode& list, std::uintptr_t addre
 }
 
 /// The elements are one more loop around the root, which no program holds: its count is the call's.
-template <bool is_pack>
-void Walk<is_pack>::copy_elements(const TypedElements& elements, std::uint64_t from,
+template <Purpose purpose>
+void Walk<purpose>::copy_elements(const TypedElements& elements, std::uint64_t from,
                                   std::uint64_t to, Stream stream) const
 {
     const TypeNode& root = program_.root();
@@ -298,7 +360,7 @@ void Walk<is_pack>::copy_elements(const TypedElements& elements, std::uint64_t f
 void pack(const TypedElements& elements, std::uint64_t from, std::uint64_t to, std::byte* packed)
 {
     if (from < to) {
-        Walk<true>(elements.program).copy_elements(elements, from, to, packed);
+        Walk<Purpose::pack>(elements.program).copy_elements(elements, from, to, packed);
     }
 }
 
@@ -306,8 +368,18 @@ void unpack(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
             const std::byte* packed)
 {
     if (from < to) {
-        Walk<false>(elements.program).copy_elements(elements, from, to, packed);
+        Walk<Purpose::unpack>(elements.program).copy_elements(elements, from, to, packed);
     }
+}
+
+std::size_t list_runs(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
+                      std::span<std::span<std::byte>> room)
+{
+    RunList list(room);
+    if (from < to) {
+        Walk<Purpose::list>(elements.program).copy_elements(elements, from, to, &list);
+    }
+    return list.size();
 }
 
 }  // namespace headway::data

@@ -95,4 +95,10 @@ void pack(const TypedElements& elements, std::uint64_t from, std::uint64_t to, s
 void unpack(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
             const std::byte* packed);
 
+/// Where bytes [from, to) of the packed stream lie, in its order, as many runs as there is room
+/// for; their number. Neighbours are one run. What calls of the system take as a list. Thread rule:
+/// any.
+std::size_t list_runs(const TypedElements& elements, std::uint64_t from, std::uint64_t to,
+                      std::span<std::span<std::byte>> room);
+
 }  // namespace headway::data

@@ -21,6 +21,58 @@ constexpr std::uint64_t streamed_bytes_min = 8ULL * 1024 * 1024;
 /// What the match counts, beside the bytes.
 constexpr std::uint64_t match_units = 1;
 
+/// From this length of runs on the system moves them as a list; shorter ones take longer there
+/// than a copy more does.
+constexpr std::uint64_t listed_run_bytes = 1024;
+
+/// What is moved at once by a copy more: it stays in the cache nearest to the core.
+constexpr std::uint64_t load_bytes = 16 * 1024;
+
+/// Runs of elements from a byte of their stream on.
+struct ListedRuns {
+    ListedRuns(const data::TypedElements& elements, std::uint64_t from, std::uint64_t to)
+        : size(data::list_runs(elements, from, to, room))
+    {
+        for (const std::span<std::byte> run : runs()) {
+            bytes += run.size();
+        }
+    }
+
+    std::span<const std::span<std::byte>> runs() const { return std::span(room).first(size); }
+    bool are_long() const { return bytes >= size * listed_run_bytes; }
+
+    std::span<std::byte> room[64];
+    std::size_t size;
+    std::uint64_t bytes = 0;
+};
+
+/// Calls move_runs(runs, at) for long runs of the elements and move_load(at, bytes) for others,
+/// which are `load_bytes` at most.
+template <typename MoveRuns, typename MoveLoad>
+transport::CopyOutcome move_elements(const data::TypedElements& elements, std::uint64_t from,
+                                     std::uint64_t bytes, MoveRuns&& move_runs,
+                                     MoveLoad&& move_load)
+{
+    const std::uint64_t end = from + bytes;
+    bool are_long = elements.program.first_run_bytes() >= listed_run_bytes;
+    auto outcome = transport::CopyOutcome::done;
+    while (from < end && outcome == transport::CopyOutcome::done) {
+        if (are_long) {
+            const ListedRuns listed(elements, from, end);
+            are_long = listed.are_long();
+            if (are_long) {
+                outcome = move_runs(listed.runs(), from);
+                from += listed.bytes;
+                continue;
+            }
+        }
+        const std::uint64_t load = std::min(load_bytes, end - from);
+        outcome = move_load(from, load);
+        from += load;
+    }
+    return outcome;
+}
+
 /// Whether a process, which copies reached before, is no more.
 bool has_ended(const Node& node, std::uint32_t process)
 {
@@ -142,6 +194,54 @@ void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
     }
 }
 
+transport::CopyOutcome fetch_bytes(Node& node, const CopyJob& job, std::uint64_t from,
+                                   std::uint64_t bytes)
+{
+    const std::byte* const begin = job.source.address;
+    const std::uint32_t process = job.source.process;
+    if (process == node.own_process || process == transport::Place::everywhere) {
+        write_target(job, from, bytes, begin + from);
+        return transport::CopyOutcome::done;
+    }
+    const auto fetch_load = [&](std::uint64_t at, std::uint64_t now) {
+        alignas(platform::cache_line_bytes) std::byte load[load_bytes];
+        const auto outcome = node.peer_memory.copy({load, node.own_process},
+                                                   {job.source.address + at, process}, now);
+        if (outcome == transport::CopyOutcome::done) {
+            write_target(job, at, now, load);
+        }
+        return outcome;
+    };
+    if (job.target_elements != nullptr) {
+        const auto fetch_runs = [&](std::span<const std::span<std::byte>> runs, std::uint64_t at) {
+            return node.peer_memory.read(process, begin + at, runs);
+        };
+        return move_elements(*job.target_elements, from, bytes, fetch_runs, fetch_load);
+    }
+    auto outcome = transport::CopyOutcome::done;
+    for (std::uint64_t done = 0; done < bytes && outcome == transport::CopyOutcome::done;
+         done += load_bytes) {
+        outcome = fetch_load(from + done, std::min(load_bytes, bytes - done));
+    }
+    return outcome;
+}
+
+transport::CopyOutcome store_bytes(Node& node, const CopyJob& job, std::uint64_t from,
+                                   std::uint64_t bytes)
+{
+    std::byte* const begin = job.target.address;
+    const std::uint32_t process = job.target.process;
+    const auto store_runs = [&](std::span<const std::span<std::byte>> runs, std::uint64_t at) {
+        return node.peer_memory.write(process, runs, begin + at);
+    };
+    const auto store_load = [&](std::uint64_t at, std::uint64_t now) {
+        alignas(platform::cache_line_bytes) std::byte load[load_bytes];
+        read_source(job, at, now, load);
+        return node.peer_memory.copy({begin + at, process}, {load, node.own_process}, now);
+    };
+    return move_elements(*job.source_elements, from, bytes, store_runs, store_load);
+}
+
 void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes)
 {
     if (job.source_elements == nullptr) {
@@ -152,8 +252,7 @@ void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes)
         read_source(job, from, bytes, job.target.address + from);
         return;
     }
-    // Both ends have gaps: as much at a time as stays in the cache nearest to the core.
-    constexpr std::size_t load_bytes = 16 * 1024;
+    // Both ends have gaps.
     std::byte load[load_bytes];
     for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
         const std::uint64_t now = std::min<std::uint64_t>(load_bytes, bytes - done);

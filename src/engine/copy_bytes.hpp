@@ -47,6 +47,15 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
                   const std::byte* source);
 
+/// Reads bytes of the sender's process, or of the node heap, to a target that this process alone
+/// knows: elements, or what they are combined with.
+transport::CopyOutcome fetch_bytes(Node& node, const CopyJob& job, std::uint64_t from,
+                                   std::uint64_t bytes);
+
+/// Writes bytes of elements of this process, which sends them, to the target in another one.
+transport::CopyOutcome store_bytes(Node& node, const CopyJob& job, std::uint64_t from,
+                                   std::uint64_t bytes);
+
 /// Between elements of this process, or from or to them.
 void copy_elements(const CopyJob& job, std::uint64_t from, std::uint64_t bytes);
 

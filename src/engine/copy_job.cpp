@@ -27,10 +27,10 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
     if (job.is_staged_only) {
         return false;
     }
-    if (job.has_elements()) {
+    if (job.has_elements() && !crosses(job)) {
         return job.receiver->process == node.own_process;  // and so does the sender's end
     }
-    if (job.combination.is_there()) {
+    if (job.has_target_of_its_own()) {
         return job.receiver->process == node.own_process &&
                node.peer_memory.can_reach(job.source.process);
     }
@@ -49,29 +49,11 @@ bool is_ours_to_copy(Worker& worker, const CopyJob& job)
     return is_away(*job.sender) && node.peer_memory.can_reach(job.target.process);
 }
 
-/// Reads bytes of the sender's process and combines them with those of this one.
-transport::CopyOutcome combine_piece(Worker& worker, const CopyJob& job, std::uint64_t from,
-                                     std::uint64_t bytes)
+/// Whether only the receiver's process can copy pieces: it alone knows where they go.
+bool is_for_receiver(const CopyJob& job)
 {
-    constexpr std::uint64_t load_bytes = 16 * 1024;
-    alignas(platform::cache_line_bytes) std::byte load[load_bytes];
-    const Node& node = worker.node();
-    if (job.source.process == node.own_process ||
-        job.source.process == transport::Place::everywhere) {
-        write_target(job, from, bytes, job.source.address + from);
-        return transport::CopyOutcome::done;
-    }
-    const transport::Place here{load, node.own_process};
-    for (std::uint64_t done = 0; done < bytes; done += load_bytes) {
-        const std::uint64_t now = std::min(load_bytes, bytes - done);
-        const transport::Place source{job.source.address + from + done, job.source.process};
-        const auto outcome = worker.node().peer_memory.copy(here, source, now);
-        if (outcome != transport::CopyOutcome::done) {
-            return outcome;
-        }
-        write_target(job, from + done, now, load);
-    }
-    return transport::CopyOutcome::done;
+    return job.combination.is_there() ||
+           (job.target_elements != nullptr && crosses(job) && !job.is_staged_only);
 }
 
 /// Takes and copies `wanted` bytes or a few more at most; their number, 0 if none was left.
@@ -85,7 +67,7 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
         return 0;
     }
     const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
-    if (job->has_elements()) {
+    if (job->has_elements() && !crosses(*job)) {
         copy_elements(*job, from, bytes);
         count_bytes(worker, job, bytes, OpError::none);
         return bytes;
@@ -94,8 +76,8 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
     const transport::Place source{job->source.address + from, job->source.process};
     const transport::Place target{job->target.address + from, job->target.process};
     auto outcome = transport::CopyOutcome::done;
-    if (job->combination.is_there()) {
-        outcome = combine_piece(worker, *job, from, fitting);
+    if (job->has_target_of_its_own()) {
+        outcome = fetch_bytes(worker.node(), *job, from, fitting);
     } else if (fitting != 0) {
         outcome = worker.node().peer_memory.copy(target, source, fitting);
     }
@@ -128,7 +110,7 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
 bool is_ours_to_move(Driver& driver, const CopyJob& job)
 {
     return is_ours_to_copy(driver.worker(), job) ||
-           (job.combination.is_there() && is_to_stage(driver, job));
+           (job.has_target_of_its_own() && is_to_stage(driver, job));
 }
 
 /// Stages the next piece where both ranks wait and there is room, else copies it; its bytes.
@@ -305,8 +287,8 @@ void begin(Driver& driver, CopyJob* job)
 {
     RankState& rank = driver.rank();
     job->is_staged_only =
-        crosses(*job) &&
-        (job->has_elements() || !driver.node().peer_memory.can_reach(job->source.process));
+        crosses(*job) && (job->source_elements != nullptr ||
+                          !driver.node().peer_memory.can_reach(job->source.process));
     if (!job->combination.is_there() && is_to_combine(driver, *job)) {
         job->combination = take_combination(*job->receive, &job->target.address);
     }
@@ -443,11 +425,11 @@ bool has_pieces_for_own_process(Driver& driver)
 {
     const RankState& rank = driver.rank();
     const auto needs_it = [](const CopyJob& job, const RankState& other) {
-        return job.has_elements() && !job.is_staged_only && is_away(other);
+        return job.has_elements() && !crosses(job) && is_away(other);
     };
     // A sender that waits stages nothing for a receiver that is away, and cannot write there.
     const auto receiver_needs_it = [&](const CopyJob& job) {
-        return job.combination.is_there() || needs_it(job, *job.sender);
+        return is_for_receiver(job) || needs_it(job, *job.sender);
     };
     if (keeps_pieces(rank, true) || find_in(rank.copies, receiver_needs_it) != nullptr ||
         find_in(rank.invited, [&](const CopyJob& job) { return needs_it(job, *job.receiver); })) {
@@ -489,7 +471,7 @@ bool has_unattended_copies(Driver& driver)
         return !job.is_staged_only && is_away(*job.sender);
     };
     const auto has_no_receiver = [](const CopyJob& job) {
-        return is_away(*job.receiver) && !job.combination.is_there();
+        return is_away(*job.receiver) && !is_for_receiver(job);
     };
     return keeps_pieces(rank, false) || find_in(rank.copies, has_no_sender) != nullptr ||
            find_in(rank.invited, has_no_receiver) != nullptr;

@@ -3,10 +3,11 @@
 // A long message on its way, as pieces that anybody may copy: the receiver, the sender, or a helper
 // of either. In the node heap.
 //
-// Where no thread has both ends at hand, because the system lets no process into the other one or
-// because an end lies in elements with gaps, which only their own process knows, all pieces go
-// through slots of the sender: a thread of its process puts them there, one of the receiver's
-// process takes them out.
+// Elements with gaps only their own process knows. Those of the receiver it reads the bytes to,
+// those of the sender it writes them from, with lists of runs for the system. Where no thread has
+// both ends at hand, because the system lets no process into the other one or because both ends
+// have gaps, all pieces go through slots of the sender: a thread of its process puts them there,
+// one of the receiver's process takes them out.
 //
 // Life: made under the receiver's word when the message has matched, or under the sender's when it
 // is offered, so that a sender who waits can stage its beginning meanwhile. From the match on it
@@ -62,8 +63,10 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     transport::Place target;
     std::uint64_t room_bytes = 0;  ///< of the target: what is behind them goes nowhere
     const data::TypedElements* target_elements = nullptr;
-    Combination combination;              ///< of what arrives with what the receiver has
-    bool is_staged_only = false;          ///< all pieces go through slots of the sender
+    Combination combination;  ///< of what arrives with what the receiver has
+    /// Only the sender's process can move pieces: into its slots or, where the receiver is away,
+    /// straight to the target.
+    bool is_staged_only = false;
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
     // First byte that nobody has taken. Written by all who copy, most of all by a sender who

@@ -154,7 +154,30 @@ void give_up(Worker& worker, CopyJob* job)
     }
 }
 
-/// Stages pieces of messages that go no other way, the oldest first, a few; their number. An owner
+/// Whether this process had better write to the target, which is plain memory in its reach, than
+/// wait for a receiver that is away to empty slots.
+bool is_to_write(Node& node, const CopyJob& job)
+{
+    return job.source_elements != nullptr && !job.has_target_of_its_own() &&
+           is_away(*job.receiver) && node.peer_memory.can_reach(job.target.process);
+}
+
+/// Writes the next piece.
+void write_piece(Driver& driver, CopyJob* job)
+{
+    // Relaxed: as in copy_piece().
+    const std::uint64_t from = job->taken.fetch_add(job->piece_bytes, std::memory_order_relaxed);
+    if (from >= job->total_bytes) {
+        return;
+    }
+    const std::uint64_t bytes = std::min(job->piece_bytes, job->total_bytes - from);
+    const std::uint64_t fitting = job->fitting(from, bytes);
+    const auto outcome = fitting != 0 ? store_bytes(driver.node(), *job, from, fitting)
+                                      : transport::CopyOutcome::done;
+    account(driver.worker(), job, job->target, job->source, bytes, outcome);
+}
+
+/// Moves pieces of messages that go no other way, the oldest first, a few; their number. An owner
 /// who comes back is not kept waiting.
 int stage_some(Driver& driver)
 {
@@ -173,7 +196,15 @@ int stage_some(Driver& driver)
             drop_reference(driver.worker(), job);
             continue;
         }
-        if (staged == pieces_a_turn || staging->next(is_held) == nullptr) {
+        if (staged == pieces_a_turn) {
+            break;
+        }
+        if (is_to_write(driver.node(), *job)) {
+            write_piece(driver, job);
+            ++staged;
+            continue;
+        }
+        if (staging->next(is_held) == nullptr) {
             break;
         }
         (void)stage_pieces(driver, job, *staging, 1, UINT64_MAX, false);
@@ -194,7 +225,9 @@ std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
 {
     Staging* const staging = staging_of(driver);
     const std::uint32_t room = staging != nullptr ? staging->count_empty(stretch_max, is_held) : 0;
-    return room != 0 ? stage_pieces(driver, job, *staging, room, bytes_max, true).bytes : 0;
+    // Others can take out what its receiver cannot hear of, if they know the target.
+    const bool is_sure = !job->has_target_of_its_own();
+    return room != 0 ? stage_pieces(driver, job, *staging, room, bytes_max, is_sure).bytes : 0;
 }
 
 bool stage_early(Driver& driver)

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace headway::platform {
@@ -37,6 +38,39 @@ CopyOutcome move(Transfer transfer, std::int32_t process_id, void* here, void* t
     return CopyOutcome::done;
 }
 
+/// In lists of so many runs; run by run where the system does not move a list as a whole, which
+/// says what is wrong with which.
+CopyOutcome move_runs(Transfer transfer, std::int32_t process_id,
+                      std::span<const std::span<std::byte>> here, std::byte* there) noexcept
+{
+    constexpr std::size_t list_max = 64;
+    while (!here.empty()) {
+        const auto runs = here.first(std::min(list_max, here.size()));
+        iovec local[list_max];
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            local[i] = {runs[i].data(), runs[i].size()};
+            bytes += runs[i].size();
+        }
+        const iovec remote{there, bytes};
+        const ssize_t rc = transfer(process_id, local, runs.size(), &remote, 1, 0);
+        if (rc != static_cast<ssize_t>(bytes)) {
+            for (const std::span<std::byte> run : runs) {
+                const CopyOutcome outcome =
+                    move(transfer, process_id, run.data(), there, run.size());
+                if (outcome != CopyOutcome::done) {
+                    return outcome;
+                }
+                there += run.size();
+            }
+        } else {
+            there += bytes;
+        }
+        here = here.subspan(runs.size());
+    }
+    return CopyOutcome::done;
+}
+
 }  // namespace
 
 CopyOutcome read_process(std::int32_t process_id, const void* there, void* here,
@@ -49,6 +83,19 @@ CopyOutcome write_process(std::int32_t process_id, const void* here, void* there
                           std::size_t size_bytes) noexcept
 {
     return move(&::process_vm_writev, process_id, const_cast<void*>(here), there, size_bytes);
+}
+
+CopyOutcome read_process(std::int32_t process_id, const void* there,
+                         std::span<const std::span<std::byte>> here) noexcept
+{
+    return move_runs(&::process_vm_readv, process_id, here,
+                     static_cast<std::byte*>(const_cast<void*>(there)));
+}
+
+CopyOutcome write_process(std::int32_t process_id, std::span<const std::span<std::byte>> here,
+                          void* there) noexcept
+{
+    return move_runs(&::process_vm_writev, process_id, here, static_cast<std::byte*>(there));
 }
 
 void allow_peer_copies() noexcept

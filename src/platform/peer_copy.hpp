@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace headway::platform {
 
@@ -19,6 +20,12 @@ CopyOutcome read_process(std::int32_t process_id, const void* there, void* here,
                          std::size_t size_bytes) noexcept;
 CopyOutcome write_process(std::int32_t process_id, const void* here, void* there,
                           std::size_t size_bytes) noexcept;
+
+/// The same between consecutive bytes there and runs here, one after the other.
+CopyOutcome read_process(std::int32_t process_id, const void* there,
+                         std::span<const std::span<std::byte>> here) noexcept;
+CopyOutcome write_process(std::int32_t process_id, std::span<const std::span<std::byte>> here,
+                          void* there) noexcept;
 
 /// Where the kernel asks for consent (Yama's scope 1), lets every process of this user copy from
 /// and to this one.

@@ -39,6 +39,20 @@ PeerMemory::Identity PeerMemory::own_identity() const noexcept
     return {platform::process_id(), token_.get(), *token_};
 }
 
+template <typename Move>
+CopyOutcome PeerMemory::transfer(std::uint32_t process, Move&& move) noexcept
+{
+    if (!can_reach(process)) {
+        return CopyOutcome::unreachable;
+    }
+    Peer& peer = peers_[process];
+    const CopyOutcome outcome = move(peer.identity.process_id);
+    if (outcome == CopyOutcome::unreachable) {
+        peer.access.store(Peer::Access::refused, std::memory_order_relaxed);
+    }
+    return outcome;
+}
+
 CopyOutcome PeerMemory::read(std::uint32_t process, const void* source, void* target,
                              std::size_t size_bytes) noexcept
 {
@@ -46,7 +60,9 @@ CopyOutcome PeerMemory::read(std::uint32_t process, const void* source, void* ta
         std::memcpy(target, source, size_bytes);
         return CopyOutcome::done;
     }
-    return transfer(Direction::read, process, target, const_cast<void*>(source), size_bytes);
+    return transfer(process, [&](std::int32_t id) {
+        return platform::read_process(id, source, target, size_bytes);
+    });
 }
 
 CopyOutcome PeerMemory::write(std::uint32_t process, const void* source, void* target,
@@ -56,24 +72,25 @@ CopyOutcome PeerMemory::write(std::uint32_t process, const void* source, void* t
         std::memcpy(target, source, size_bytes);
         return CopyOutcome::done;
     }
-    return transfer(Direction::write, process, const_cast<void*>(source), target, size_bytes);
+    return transfer(process, [&](std::int32_t id) {
+        return platform::write_process(id, source, target, size_bytes);
+    });
 }
 
-CopyOutcome PeerMemory::transfer(Direction direction, std::uint32_t process, void* here,
-                                 void* there, std::size_t size_bytes) noexcept
+CopyOutcome PeerMemory::read(std::uint32_t process, const void* source,
+                             std::span<const std::span<std::byte>> target) noexcept
 {
-    if (!can_reach(process)) {
-        return CopyOutcome::unreachable;
-    }
-    Peer& peer = peers_[process];
-    const std::int32_t id = peer.identity.process_id;
-    const CopyOutcome outcome = direction == Direction::read
-                                    ? platform::read_process(id, there, here, size_bytes)
-                                    : platform::write_process(id, here, there, size_bytes);
-    if (outcome == CopyOutcome::unreachable) {
-        peer.access.store(Peer::Access::refused, std::memory_order_relaxed);
-    }
-    return outcome;
+    platform::scheduling_point();
+    return transfer(process,
+                    [&](std::int32_t id) { return platform::read_process(id, source, target); });
+}
+
+CopyOutcome PeerMemory::write(std::uint32_t process, std::span<const std::span<std::byte>> source,
+                              void* target) noexcept
+{
+    platform::scheduling_point();
+    return transfer(process,
+                    [&](std::int32_t id) { return platform::write_process(id, source, target); });
 }
 
 bool PeerMemory::can_reach(std::uint32_t process) noexcept

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "platform/peer_copy.hpp"
 
@@ -63,17 +64,22 @@ class PeerMemory {
     CopyOutcome write(std::uint32_t process, const void* source, void* target,
                       std::size_t size_bytes) noexcept;
 
+    /// The same from consecutive bytes of `process` to runs here, and back.
+    CopyOutcome read(std::uint32_t process, const void* source,
+                     std::span<const std::span<std::byte>> target) noexcept;
+    CopyOutcome write(std::uint32_t process, std::span<const std::span<std::byte>> source,
+                      void* target) noexcept;
+
   private:
     struct Peer;
-    enum class Direction : std::uint8_t { read, write };
-
     bool is_here(std::uint32_t process) const noexcept
     {
         return process == own_process_ || process == Place::everywhere;
     }
     CopyOutcome carry(Place target, Place source, std::size_t size_bytes) noexcept;
-    CopyOutcome transfer(Direction direction, std::uint32_t process, void* here, void* there,
-                         std::size_t size_bytes) noexcept;
+    /// What `move` says of the process of this id, which is remembered.
+    template <typename Move>
+    CopyOutcome transfer(std::uint32_t process, Move&& move) noexcept;
     static CopyOutcome recognise(Peer& peer) noexcept;
 
     std::unique_ptr<Peer[]> peers_;

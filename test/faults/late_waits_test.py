@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from job import HERE, JobTest, WATCHDOG_S, clean_environment, run
+from job import HERE, WATCHDOG_S, JobTest, clean_environment, run
 
 # In how many seconds the ranks are to say it. Those that wait later than that say nothing, as on a
 # machine that is too busy, so it is tried again with more time.

@@ -354,6 +354,28 @@ void check_digest(const Made& made, Maker& maker)
     EXPECT_NE(found, digest_of(*different, elements, class_of));
 }
 
+/// Runs [from, to) of the elements, as many as there is room for, are where the places are.
+void check_runs(const TypedElements& elements, const std::vector<std::int64_t>& places,
+                std::size_t from, std::size_t to, std::size_t room)
+{
+    std::vector<std::span<std::byte>> runs(room);
+    runs.resize(list_runs(elements, from, to, runs));
+    std::size_t at = from;
+    for (const std::span<std::byte> run : runs) {
+        ASSERT_FALSE(run.empty());
+        ASSERT_LE(at + run.size(), to);
+        for (const std::byte& each : run) {
+            ASSERT_EQ(&each, static_cast<std::byte*>(elements.address) + places[at]);
+            ++at;
+        }
+        if (at < to) {
+            ASSERT_NE(run.data() + run.size(),
+                      static_cast<std::byte*>(elements.address) + places[at]);
+        }
+    }
+    ASSERT_TRUE(at == to || runs.size() == room);
+}
+
 void check_copies(const Made& made, Maker& maker, std::uint64_t count)
 {
     const std::vector<std::int64_t> places = places_of(made.model, count);
@@ -385,6 +407,8 @@ void check_copies(const Made& made, Maker& maker, std::uint64_t count)
                 packed[static_cast<std::size_t>(at - from)];
         }
         ASSERT_EQ(target.bytes, expected.bytes);
+        check_runs(elements, places, static_cast<std::size_t>(from), static_cast<std::size_t>(to),
+                   static_cast<std::size_t>(maker.draw(1, 40)));
     }
 }
 

@@ -487,10 +487,24 @@ class Column {
     data::TypedElements elements_;
 };
 
+/// Sweeps for one rank alone until the op is complete.
+bool sweep_alone(InProcessNode& node, std::uint32_t rank, const Op& op)
+{
+    for (int sweep = 0; sweep < 10'000 && !op.word.is_complete(); ++sweep) {
+        node.sweep(rank);
+    }
+    return op.word.is_complete();
+}
+
 /// A message between two ranks whose ends may be columns.
 struct ColumnMessage {
-    ColumnMessage(Distance distance, bool source_has_gaps, bool target_has_gaps)
-        : node(2, {}, distance), content(numbered(message_bytes)), got(message_bytes)
+    ColumnMessage(Distance distance, bool source_has_gaps, bool target_has_gaps,
+                  std::uint64_t run_bytes = 24)
+        : node(2, {}, distance),
+          content(numbered(message_bytes)),
+          got(message_bytes),
+          source(message_bytes / run_bytes, run_bytes, static_cast<std::int64_t>(run_bytes + 32)),
+          target(message_bytes / run_bytes, run_bytes, static_cast<std::int64_t>(run_bytes + 8))
     {
         source.set(content);
         send = node.driver(0).create_op(OpKind::send);
@@ -528,8 +542,8 @@ struct ColumnMessage {
     InProcessNode node;
     std::vector<std::byte> content;
     std::vector<std::byte> got;
-    Column source{message_bytes / 24, 24, 56};
-    Column target{message_bytes / 40, 40, 48};
+    Column source;
+    Column target;
     Op* send = nullptr;
     Op* receive = nullptr;
 };
@@ -538,16 +552,71 @@ TEST(Elements, TravelInPiecesWhicheverEndHasGapsAndWhereverTheRanksAre)
 {
     for (const Distance distance : {Distance::together, Distance::reachable, Distance::apart}) {
         for (const int gaps : {1, 2, 3}) {
-            const bool target_has_gaps = (gaps & 2) != 0;
-            ColumnMessage message(distance, (gaps & 1) != 0, target_has_gaps);
-            message.start();
-            ASSERT_TRUE(settle(message.node));
-            ASSERT_TRUE(message.send->word.is_complete());
-            ASSERT_TRUE(message.receive->word.is_complete());
-            EXPECT_EQ(message.receive->in_elements == InElements::yes, target_has_gaps);
-            EXPECT_EQ(message.received(), message.content);
-            EXPECT_TRUE(message.target.has_its_gaps());
+            for (const std::uint64_t run_bytes : {24, 6000}) {
+                const bool target_has_gaps = (gaps & 2) != 0;
+                ColumnMessage message(distance, (gaps & 1) != 0, target_has_gaps, run_bytes);
+                message.start();
+                ASSERT_TRUE(settle(message.node));
+                ASSERT_TRUE(message.send->word.is_complete());
+                ASSERT_TRUE(message.receive->word.is_complete());
+                EXPECT_EQ(message.receive->in_elements == InElements::yes, target_has_gaps);
+                EXPECT_EQ(message.received(), message.content);
+                EXPECT_TRUE(message.target.has_its_gaps());
+            }
         }
+    }
+}
+
+TEST(Elements, OfAReceiverAreReadToByItWhileTheSenderIsAway)
+{
+    for (const std::uint64_t run_bytes : {24, 1000, 6000, 60'000}) {
+        ColumnMessage message(Distance::reachable, false, true, run_bytes);
+        InProcessNode& node = message.node;
+        node.node().own_process = node.driver(1).rank().process;
+        protocol::start_send(node.driver(0), message.send, false);
+        ASSERT_FALSE(node.driver(0).rank().ownership.leave());
+        protocol::start_receive(node.driver(1), message.receive);
+        ASSERT_TRUE(sweep_alone(node, 1, *message.receive));
+        EXPECT_TRUE(message.send->word.is_complete());
+        EXPECT_EQ(node.driver(1).rank().counters.bytes_copied_across.load(),
+                  message.content.size());
+        EXPECT_EQ(message.received(), message.content);
+        EXPECT_TRUE(message.target.has_its_gaps());
+        ASSERT_TRUE(node.driver(0).rank().ownership.try_enter());
+    }
+}
+
+TEST(Elements, OfASenderAreWrittenByItWhileTheReceiverIsAway)
+{
+    for (const std::uint64_t run_bytes : {24, 1000, 6000, 60'000}) {
+        ColumnMessage message(Distance::reachable, true, false, run_bytes);
+        InProcessNode& node = message.node;
+        message.start();
+        node.sweep(1);  // matches
+        RankState& receiver = node.driver(1).rank();
+        (void)receiver.ownership.leave();
+        receiver.waiting_threads.store(0);
+        ASSERT_TRUE(sweep_alone(node, 0, *message.send));
+        EXPECT_TRUE(message.receive->word.is_complete());
+        EXPECT_EQ(receiver.counters.bytes_copied_across.load(), message.content.size());
+        EXPECT_EQ(message.received(), message.content);
+        ASSERT_TRUE(receiver.ownership.try_enter());
+    }
+}
+
+TEST(Elements, BehindTheRoomOfAReceiverGoNowhere)
+{
+    for (const std::uint64_t run_bytes : {24, 6000}) {
+        ColumnMessage message(Distance::reachable, false, true, run_bytes);
+        InProcessNode& node = message.node;
+        const std::uint64_t room = 120'000;
+        message.receive->size_bytes = room;
+        message.start();
+        ASSERT_TRUE(settle(node));
+        EXPECT_EQ(message.receive->error, OpError::truncated);
+        std::vector<std::byte> expected(message.content.size(), std::byte{0xA5});
+        std::copy_n(message.content.begin(), room, expected.begin());
+        EXPECT_EQ(message.received(), expected);
     }
 }
 
@@ -564,7 +633,6 @@ TEST(Elements, OfAReceiverThatIsAwayAreLeftToItsOwnProcess)
         (void)node.driver(0).worker().help();
     }
     EXPECT_FALSE(message.receive->word.is_complete()) << "the helper does not know the elements";
-    EXPECT_NE(receiver.kept_pieces, nullptr);
     EXPECT_TRUE(node.node().directory.wanted_at_home.has(1));
     ASSERT_TRUE(receiver.ownership.try_enter());
     ASSERT_TRUE(settle(node));
