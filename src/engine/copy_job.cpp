@@ -466,9 +466,10 @@ bool has_unattended_copies(Driver& driver)
     trim(driver.worker(), rank.copies);
     trim(driver.worker(), rank.invited);
     trim(driver.worker(), rank.invited_to_stage);
-    // A sender that stops waiting leaves behind what it was invited to.
+    // A sender that stops waiting leaves behind what it was invited to. One that waits stages
+    // nothing for a receiver that is away.
     const auto has_no_sender = [](const CopyJob& job) {
-        return !job.is_staged_only && is_away(*job.sender);
+        return !job.is_staged_only && (is_away(*job.sender) || is_for_receiver(job));
     };
     const auto has_no_receiver = [](const CopyJob& job) {
         return is_away(*job.receiver) && !is_for_receiver(job);

@@ -634,6 +634,15 @@ TEST(Elements, OfAReceiverThatIsAwayAreLeftToItsOwnProcess)
     }
     EXPECT_FALSE(message.receive->word.is_complete()) << "the helper does not know the elements";
     EXPECT_TRUE(node.node().directory.wanted_at_home.has(1));
+    // An agent that leaves copies to others for a while does not forget this one: nobody else can,
+    // though the sender waits.
+    node.driver(0).rank().waiting_threads.store(1);
+    node.node().own_process = receiver.process;
+    Worker agent(node.node(), nullptr);
+    agent.defer_copies(true);
+    agent.work_for(receiver);
+    EXPECT_TRUE(agent.has_deferred());
+    EXPECT_TRUE(node.node().directory.wanted.has(1));
     ASSERT_TRUE(receiver.ownership.try_enter());
     ASSERT_TRUE(settle(node));
     EXPECT_TRUE(message.receive->word.is_complete());
