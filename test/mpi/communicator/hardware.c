@@ -19,6 +19,18 @@ static int bind_to_one(struct check* t, const cpu_set_t* allowed)
     return own;
 }
 
+// The lowest rank of the calling one's node: the same cpu of two nodes is not one.
+static int node_of(struct check* t)
+{
+    MPI_Comm node;
+    int first = t->rank;
+    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                                      &node));
+    CHECK_CALL(t, MPI_Bcast(&first, 1, MPI_INT, 0, node));
+    CHECK_CALL(t, MPI_Comm_free(&node));
+    return first;
+}
+
 static int size_of(struct check* t, MPI_Comm comm)
 {
     int size = 0;
@@ -107,7 +119,7 @@ static int test_main(void)
     cpu_set_t before;
     int* cpus = check_memory(sizeof *cpus * (size_t)t.size);
     CHECK_INT(&t, sched_getaffinity(0, sizeof before, &before), 0);
-    const int own = bind_to_one(&t, &before);
+    const int own = node_of(&t) * CPU_SETSIZE + bind_to_one(&t, &before);
     CHECK_CALL(&t, MPI_Allgather(&own, 1, MPI_INT, cpus, 1, MPI_INT, MPI_COMM_WORLD));
     says_so(&t);
     guided(&t, own, cpus);
