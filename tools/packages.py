@@ -27,6 +27,7 @@ DEBIAN = {
     "programs": ["libblas-dev", "make", "perl"],
     "fft": ["libfftw3-dev"],
     "hosts": ["iproute2"],
+    "slurm": ["slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins"],
     "browser": ["chromium", "chromium-driver"],
 }
 # The checks: pinned, so that they say the same everywhere.
