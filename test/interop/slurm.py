@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "faults"))
-from job import SENTENCE, WATCHDOG_S, clean_environment, stage  # noqa: E402
+from job import SENTENCE, WATCHDOG_S, clean_environment, stage
 
 WAYS = ("pmi2", "pmix")
 NODES = ("one", "two")
@@ -43,7 +43,7 @@ class Cluster:
         host = socket.gethostname()
         controller, *ports = free_ports(1 + len(NODES))
         nodes = "".join(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
-                        f"CPUs={CPUS} State=UNKNOWN\n" for name, port in zip(NODES, ports))
+                        f"CPUs={CPUS} State=UNKNOWN\n" for name, port in zip(NODES, ports, strict=True))
         (folder / "slurm.conf").write_text(
             f"ClusterName=box\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={controller}\n"
             f"SlurmUser=root\nSlurmdUser=root\nAuthType=auth/none\nCredType=cred/none\n"

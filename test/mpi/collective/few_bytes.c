@@ -120,8 +120,8 @@ static int is_on_one_node(struct check* t)
 {
     MPI_Comm node;
     int size = 0;
-    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                      &node));
+    CHECK_CALL(t,
+               MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     CHECK_CALL(t, MPI_Comm_size(node, &size));
     CHECK_CALL(t, MPI_Comm_free(&node));
     return size == t->size;

@@ -24,8 +24,8 @@ static int node_of(struct check* t)
 {
     MPI_Comm node;
     int first = t->rank;
-    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                                      &node));
+    CHECK_CALL(t,
+               MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     CHECK_CALL(t, MPI_Bcast(&first, 1, MPI_INT, 0, node));
     CHECK_CALL(t, MPI_Comm_free(&node));
     return first;
