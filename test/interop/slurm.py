@@ -42,8 +42,9 @@ class Cluster:
         (folder / "state").mkdir()
         host = socket.gethostname()
         controller, *ports = free_ports(1 + len(NODES))
-        nodes = "".join(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
-                        f"CPUs={CPUS} State=UNKNOWN\n" for name, port in zip(NODES, ports, strict=True))
+        nodes = "".join(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={CPUS}\n"
+            for name, port in zip(NODES, ports, strict=True))
         (folder / "slurm.conf").write_text(
             f"ClusterName=box\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={controller}\n"
             f"SlurmUser=root\nSlurmdUser=root\nAuthType=auth/none\nCredType=cred/none\n"
