@@ -5,6 +5,8 @@
 //   send       rank 0: Isend, compute, Wait; rank 1 waits in Recv
 //   recv       rank 0: Irecv, compute, Wait; then rank 1 calls Send and waits in it
 //   recv-late  rank 1 calls Send; 50 us later rank 0: Irecv, compute, Wait
+//   send-rows, recv-rows
+//              as send and recv, but rank 1's end lies in rows of 4 KiB with as much between two
 //   both       both ranks: Irecv, Isend, compute, Waitall
 //   barrier, bcast, reduce, allreduce, gather, scatter, allgather, alltoall
 //              both ranks: the non-blocking collective, compute, Wait; the size is a rank's block
@@ -40,6 +42,8 @@ typedef enum {
     pattern_send,
     pattern_recv,
     pattern_recv_late,
+    pattern_send_rows,
+    pattern_recv_rows,
     pattern_both,
     pattern_barrier,
     pattern_bcast,
@@ -52,15 +56,18 @@ typedef enum {
 } Pattern;
 
 static const char* const pattern_names[] = {
-    "send",   "recv",      "recv-late", "both",    "barrier",   "bcast",
-    "reduce", "allreduce", "gather",    "scatter", "allgather", "alltoall",
+    "send",  "recv",   "recv-late", "send-rows", "recv-rows", "both",      "barrier",
+    "bcast", "reduce", "allreduce", "gather",    "scatter",   "allgather", "alltoall",
 };
+
+enum { row_bytes = 4096, row_stride = 2 * row_bytes };
 
 typedef struct {
     const Harness* harness;
     Pattern pattern;
     int size_bytes;
-    long work;  // iterations of the computation
+    MPI_Datatype type;  // of rank 1's end
+    long work;          // iterations of the computation
     unsigned char* outgoing;
     unsigned char* incoming;
     double delay_us;   // of every frame
@@ -77,6 +84,17 @@ typedef struct {
     double late;
 } Times;
 
+static bool sends(Pattern pattern)
+{
+    return pattern == pattern_send || pattern == pattern_send_rows;
+}
+
+static bool has_rows(const Overlap* overlap)
+{
+    return overlap->harness->rank == 1 &&
+           (overlap->pattern == pattern_send_rows || overlap->pattern == pattern_recv_rows);
+}
+
 static bool computes(const Overlap* overlap)
 {
     return overlap->harness->rank == 0 || overlap->pattern >= pattern_both;
@@ -87,7 +105,7 @@ static bool computes(const Overlap* overlap)
 static double offset_us(const Overlap* overlap)
 {
     const bool first = overlap->harness->rank == 0;
-    if (overlap->pattern == pattern_recv && !first)
+    if ((overlap->pattern == pattern_recv || overlap->pattern == pattern_recv_rows) && !first)
         return 3.0 + (double)overlap->size_bytes / 1048576.0;
     if (overlap->pattern == pattern_recv_late && first)
         return 50.0;
@@ -142,6 +160,18 @@ static void start_collective(const Overlap* overlap, MPI_Request* request)
     }
 }
 
+// What rank 1 does: it waits in MPI.
+static void communicate_and_wait(const Overlap* overlap)
+{
+    const MPI_Comm comm = overlap->harness->comm;
+    const int count = has_rows(overlap) ? 1 : overlap->size_bytes;
+    if (sends(overlap->pattern)) {
+        MPI_Recv(overlap->incoming, count, overlap->type, 0, 1, comm, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(overlap->outgoing, count, overlap->type, 0, 1, comm);
+    }
+}
+
 // The calls before the computation; `requests` are those to wait for after it.
 static int communicate(const Overlap* overlap, MPI_Request requests[2])
 {
@@ -153,17 +183,13 @@ static int communicate(const Overlap* overlap, MPI_Request requests[2])
     const int size = overlap->size_bytes;
     const int peer = 1 - overlap->harness->rank;
     if (!computes(overlap)) {
-        if (overlap->pattern == pattern_send) {
-            MPI_Recv(overlap->incoming, size, MPI_BYTE, peer, 1, comm, MPI_STATUS_IGNORE);
-        } else {
-            MPI_Send(overlap->outgoing, size, MPI_BYTE, peer, 1, comm);
-        }
+        communicate_and_wait(overlap);
         return 0;
     }
     int count = 0;
-    if (overlap->pattern != pattern_send)
+    if (!sends(overlap->pattern))
         MPI_Irecv(overlap->incoming, size, MPI_BYTE, peer, 1, comm, &requests[count++]);
-    if (overlap->pattern == pattern_send || overlap->pattern == pattern_both)
+    if (sends(overlap->pattern) || overlap->pattern == pattern_both)
         MPI_Isend(overlap->outgoing, size, MPI_BYTE, peer, 1, comm, &requests[count++]);
     return count;
 }
@@ -191,7 +217,7 @@ static Times run_rank(const Overlap* overlap, Part part)
 // Whether the ranks called in the order that the case is about.
 static bool is_ordered(Pattern pattern, const Times ranks[2])
 {
-    if (pattern == pattern_recv)
+    if (pattern == pattern_recv || pattern == pattern_recv_rows)
         return ranks[0].called_us <= ranks[1].begin_us;
     return pattern != pattern_recv_late || ranks[1].begin_us + 40.0 <= ranks[0].begin_us;
 }
@@ -237,6 +263,14 @@ static double run(Overlap* overlap, Part part)
     return 0.0;
 }
 
+// Where a byte of the message lies in this rank's buffers.
+static size_t place_of(const Overlap* overlap, int index)
+{
+    return has_rows(overlap)
+               ? (size_t)(index / row_bytes) * row_stride + (size_t)(index % row_bytes)
+               : (size_t)index;
+}
+
 static unsigned char content(int rank, int index)
 {
     return (unsigned char)(131 * rank + 7 * index + (index >> 8) + 1);
@@ -247,16 +281,16 @@ static void verify(Overlap* overlap)
 {
     const int rank = overlap->harness->rank;
     for (int index = 0; index < overlap->size_bytes; ++index) {
-        overlap->outgoing[index] = content(rank, index);
-        overlap->incoming[index] = 0;
+        overlap->outgoing[place_of(overlap, index)] = content(rank, index);
+        overlap->incoming[place_of(overlap, index)] = 0;
     }
     run(overlap, together);
     const bool is_collective = overlap->pattern > pattern_both;
     if (is_collective ||
-        (overlap->pattern != pattern_both && (overlap->pattern == pattern_send) == (rank == 0)))
+        (overlap->pattern != pattern_both && sends(overlap->pattern) == (rank == 0)))
         return;
     for (int index = 0; index < overlap->size_bytes; ++index) {
-        if (overlap->incoming[index] != content(1 - rank, index))
+        if (overlap->incoming[place_of(overlap, index)] != content(1 - rank, index))
             harness_fail(overlap->harness, "a message delivered wrong bytes");
     }
 }
@@ -363,6 +397,11 @@ static void run_case(Overlap* overlap)
     if (!harness_wants(overlap->harness, name))
         return;
     overlap->work = harness_work(overlap->harness, name);
+    if (has_rows(overlap)) {
+        MPI_Type_vector(overlap->size_bytes / row_bytes, row_bytes, row_stride, MPI_BYTE,
+                        &overlap->type);
+        MPI_Type_commit(&overlap->type);
+    }
     verify(overlap);
     warm_up(overlap);
     if (overlap->work == 0) {
@@ -370,6 +409,8 @@ static void run_case(Overlap* overlap)
     } else {
         measure(overlap, name);
     }
+    if (has_rows(overlap))
+        MPI_Type_free(&overlap->type);
 }
 
 int main(int argc, char** argv)
@@ -381,7 +422,7 @@ int main(int argc, char** argv)
         return harness_end(&harness);
     if (harness.ranks != 2)
         harness_fail(&harness, "overlap needs exactly 2 ranks: mpiexec -n 2");
-    const size_t room = (size_t)sizes_bytes[size_count - 1];
+    const size_t room = (size_t)sizes_bytes[size_count - 1] * row_stride / row_bytes;
     void* outgoing = NULL;
     void* incoming = NULL;
     if (posix_memalign(&outgoing, page, room) != 0 || posix_memalign(&incoming, page, room) != 0) {
@@ -393,8 +434,9 @@ int main(int argc, char** argv)
         for (int index = 0; index < size_count; ++index) {
             if (pattern > pattern_both && index != 0)
                 break;  // a buffer holds the blocks of all ranks for the smallest size only
-            Overlap overlap = {&harness, (Pattern)pattern, sizes_bytes[index], 0,
-                               outgoing, incoming,         delay_us,           margin_of(delay_us)};
+            Overlap overlap = {
+                &harness, (Pattern)pattern, sizes_bytes[index], MPI_BYTE,           0,
+                outgoing, incoming,         delay_us,           margin_of(delay_us)};
             run_case(&overlap);
         }
     }
