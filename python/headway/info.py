@@ -133,6 +133,23 @@ def way_to_other_machines(folder: Path) -> str:
             f"({paths[0] if paths else 'linked into the module'})")
 
 
+def registered_memory(folder: Path, regions: str) -> str:
+    """Whether memory of long messages between machines stays registered where hardware has to know
+    it; `regions` as HEADWAY_NETWORK_REGIONS says."""
+    alone = "is registered for each message alone"
+    if regions == "0":
+        return f"{alone}, as HEADWAY_NETWORK_REGIONS says"
+    try:
+        ask = ctypes.CDLL(str(folder / MODULE)).headway_why_nothing_stays_registered
+        ask.restype = ctypes.c_char_p
+        why_not = ask().decode()
+    except (OSError, AttributeError) as error:
+        return f"{alone}, since the module does not load ({error})"
+    if why_not:
+        return f"{alone}, since {why_not}"
+    return f"stays registered ({regions} regions at most); userfaultfd tells when it changes"
+
+
 def build_of(library: Path) -> str:
     """What its compiler left in the library."""
     marks = [part.decode(errors="replace") for part in library.read_bytes().split(b"\0")
@@ -159,6 +176,10 @@ def main(options: argparse.Namespace) -> int:
         rows += [("messages", way) for way in ways_of_messages()]
         rows.append(("messages", way_to_other_machines(library.parent)))
         settings = tools.settings()
+        if (library.parent / MODULE).is_file():
+            regions = next(each.value for each in settings if each.name == "network_regions")
+            rows.append(("messages", "ofi: memory of long ones, where hardware has to know it, "
+                         + registered_memory(library.parent, regions)))
     except (OSError, InfoError) as error:
         print(f"headway: {library}: {error}; is it Headway's?", file=sys.stderr)
         return 1

@@ -131,15 +131,18 @@ base::Result<std::unique_ptr<NetworkDoor>> NetworkDoor::open(boot::Boot& boot,
 {
     std::unique_ptr<NetworkDoor> door(new NetworkDoor(boot, placement, ranks_a_process));
     const auto ranks = static_cast<std::uint32_t>(ranks_a_process);
-    auto network =
-        open_module({.own_rank = static_cast<std::uint32_t>(placement.place) * ranks,
-                     .own_count = ranks,
-                     .rank_count = static_cast<std::uint32_t>(boot.process_count()) * ranks,
-                     .window_bytes = knobs.network_window,
-                     .provider = knobs.ofi_provider,
-                     .are_hosts_watched = knobs.network_timeout_s != 0,
-                     .may_hold = knobs.progress != config::ProgressChoice::none,
-                     .interface = knobs.ofi_interface});
+    auto network = open_module(
+        {.own_rank = static_cast<std::uint32_t>(placement.place) * ranks,
+         .own_count = ranks,
+         .rank_count = static_cast<std::uint32_t>(boot.process_count()) * ranks,
+         .window_bytes = knobs.network_window,
+         .provider = knobs.ofi_provider,
+         .are_hosts_watched = knobs.network_timeout_s != 0,
+         .may_hold = knobs.progress != config::ProgressChoice::none,
+         .interface = knobs.ofi_interface,
+         .regions_kept_max = knobs.network_regions,
+         .region_bytes_max = knobs.network_region_bytes,
+         .registers_all = knobs.ofi_registration == config::OfiRegistrationChoice::all});
     if (!network) {
         return base::Failure{network.sentence()};
     }

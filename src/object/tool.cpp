@@ -7,6 +7,7 @@
 
 #include "object/process.hpp"
 #include "platform/cpu.hpp"
+#include "transport/network.hpp"
 
 namespace headway::object {
 
@@ -16,6 +17,7 @@ using config::KnobGroup;
 using engine::OwnLane;
 using engine::RankCounters;
 using engine::ThreadCounters;
+using transport::RegionCounts;
 
 template <std::atomic<std::uint64_t> RankCounters::* counter>
 std::uint64_t count(Rank& rank)
@@ -42,6 +44,13 @@ std::uint64_t agent_wakes(Rank& rank)
 {
     // Relaxed: as above.
     return rank.driver().node().own_entry().agent_wakes.load(std::memory_order_relaxed);
+}
+
+template <std::uint64_t RegionCounts::* counter>
+std::uint64_t count(Rank& rank)
+{
+    const transport::Network* const network = rank.driver().node().network;
+    return network != nullptr ? network->region_counts().*counter : 0;
 }
 
 std::uint64_t live_handles(Rank& rank)
@@ -127,6 +136,19 @@ constexpr PerformanceVariable variables[] = {
     {"bytes_combined", aggregate, false, false, KnobGroup::messages,
      "Bytes of reductions that were combined as they came, instead of stored before.",
      &count<&RankCounters::bytes_combined>},
+    {"network_region_hits", counter, false, false, KnobGroup::memory,
+     "Long messages of the process to other nodes, and from them, whose memory was registered "
+     "already.",
+     &count<&RegionCounts::hits>},
+    {"network_region_misses", counter, false, false, KnobGroup::memory,
+     "Long messages of the process to other nodes, and from them, whose memory had to be "
+     "registered.",
+     &count<&RegionCounts::misses>},
+    {"network_region_evictions", counter, false, false, KnobGroup::memory,
+     "Registered regions of memory that made room for others.", &count<&RegionCounts::evictions>},
+    {"network_region_invalidations", counter, false, false, KnobGroup::memory,
+     "Registered regions of memory that the program has unmapped, moved or emptied.",
+     &count<&RegionCounts::invalidations>},
     {"sweeps", counter, false, false, KnobGroup::progress,
      "How often somebody looked at all that could move for the rank.",
      &count<&RankCounters::sweeps>},

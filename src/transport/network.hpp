@@ -37,6 +37,20 @@ struct NetworkOptions {
     /// Short frames of a burst may wait for those behind them: see Port::has_held().
     bool may_hold = false;
     std::string interface;  ///< name of a network interface; empty: the first that leaves the node
+    /// Registered memory of long messages that is kept while nobody uses it, where the provider has
+    /// to know memory: regions (0: none), and bytes of them.
+    std::uint64_t regions_kept_max = 0;
+    std::uint64_t region_bytes_max = 0;
+    /// All memory is registered as hardware would want it, whatever the provider asks for.
+    bool registers_all = false;
+};
+
+/// What has become of memory of long messages, since the network was opened.
+struct RegionCounts {
+    std::uint64_t hits = 0;           ///< was registered already
+    std::uint64_t misses = 0;         ///< had to be registered
+    std::uint64_t evictions = 0;      ///< unused regions that made room for others
+    std::uint64_t invalidations = 0;  ///< regions of memory that has changed
 };
 
 /// Memory of a process as ranks of other nodes name it.
@@ -161,6 +175,8 @@ class Network {
     /// Sends what ports hold, for ranks that may not poll for a while. False: not all of it has
     /// left, call again. `called` as deliver().
     virtual bool send_held(std::vector<std::uint32_t>& called) noexcept = 0;
+
+    virtual RegionCounts region_counts() const noexcept = 0;
 
     /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank
     /// and host concerned where they are known. Never changes back.

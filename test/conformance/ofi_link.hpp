@@ -56,11 +56,15 @@ class OfiEndpoint {
   public:
     void open(const char* provider, bool may_hold = false)
     {
+        NetworkOptions options;
+        options.may_hold = may_hold;
+        open(provider, options);
+    }
+    void open(const char* provider, NetworkOptions options)
+    {
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
-            NetworkOptions options;
             options.own_rank = rank;
             options.rank_count = 2;
-            options.may_hold = may_hold;
             networks_[rank] = open_network(provider, options, why_not_);
             if (networks_[rank] == nullptr) {
                 return;

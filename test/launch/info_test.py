@@ -52,6 +52,20 @@ class Info(unittest.TestCase):
         self.assertRegex(self.info(), r"(?m)^messages +ofi: ranks of several machines, by "
                          r"libfabric \d+\.\d+ \(/\S+libfabric\.so\S*\)$")
 
+    def test_whether_memory_stays_registered(self) -> None:
+        folder = fixture.stage() / "lib"
+        if not (folder / info_page.MODULE).is_file():
+            self.skipTest("Headway was built without libfabric")
+        line = r"(?m)^messages +ofi: memory of long ones, where hardware has to know it, "
+        alone = "is registered for each message alone"
+        self.assertRegex(self.info(), line + r"(stays registered \(256 regions at most\); "
+                         rf"userfaultfd tells when it changes|{alone}, since the system .+)$")
+        self.assertRegex(self.info(HEADWAY_NETWORK_REGIONS="0"),
+                         rf"{line}{alone}, as HEADWAY_NETWORK_REGIONS says$")
+        with tempfile.TemporaryDirectory() as name:
+            self.assertRegex(info_page.registered_memory(Path(name), "256"),
+                             f"^{alone}, since the module does not load")
+
     def test_a_module_that_is_missing_or_does_not_load_is_no_way(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

@@ -12,6 +12,16 @@ namespace {
 /// Longest frame with its header: what layered providers still send in one piece of their own.
 constexpr std::size_t frame_bytes = 16 * 1024;
 
+/// What providers of hardware want to know of memory: all that one reads into, while it has pages,
+/// by the addresses that it has, and under keys of their own. The last two cannot be asked of a
+/// layer, which hands addresses on to a provider that was not asked.
+int modes_of_hardware(const fi_info& info)
+{
+    const bool is_layered =
+        std::string_view(info.fabric_attr->prov_name).find(';') != std::string_view::npos;
+    return FI_MR_LOCAL | FI_MR_ALLOCATED | (is_layered ? 0 : FI_MR_VIRT_ADDR | FI_MR_PROV_KEY);
+}
+
 std::string hex_of(std::string_view bytes)
 {
     constexpr char digits[] = "0123456789abcdef";
@@ -69,6 +79,9 @@ base::Result<std::unique_ptr<OfiNetwork>> OfiNetwork::open(const NetworkOptions&
     }
     const std::string description = std::string(info.value()->fabric_attr->prov_name) + " on " +
                                     info.value()->domain_attr->name;
+    if (options.registers_all) {
+        info.value()->domain_attr->mr_mode |= modes_of_hardware(*info.value());
+    }
     auto fabric = Fabric::open(std::move(info.value()));
     if (!fabric) {
         return base::Failure{"the network (" + description +
@@ -82,7 +95,29 @@ base::Result<std::unique_ptr<OfiNetwork>> OfiNetwork::open(const NetworkOptions&
         return base::Failure{"the network (" + description +
                              ") cannot be used: " + prepared.sentence()};
     }
+    network->open_regions(options);
     return network;
+}
+
+/// Where the provider finds the pages of memory when it is registered, that is dear, and what it
+/// has found becomes wrong when the memory changes. Where nobody tells of that, all memory is
+/// registered for one message (`headway info` says which).
+void OfiNetwork::open_regions(const NetworkOptions& options)
+{
+    const RegistrationCache::Limits limits{options.regions_kept_max, options.region_bytes_max};
+    if (limits.entries != 0 &&
+        (fabric_.has_mode(FI_MR_LOCAL) || fabric_.has_mode(FI_MR_ALLOCATED))) {
+        if (auto opened = platform::MemoryWatch::open(); opened) {
+            memory_watch_ = std::move(opened.value());
+        }
+    }
+    regions_ = std::make_unique<RegistrationCache>(registrar_, memory_watch_.get(), limits);
+}
+
+RegionCounts OfiNetwork::region_counts() const noexcept
+{
+    const std::lock_guard guard(lock_);
+    return regions_->counts();
 }
 
 base::Outcome OfiNetwork::prepare()
@@ -441,6 +476,7 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
     constexpr int batches_a_look = 4;
     ++looks_;
     port.begin_look();
+    regions_->forget_changed();
     if (port.take_letter()) {
         return true;
     }
@@ -504,6 +540,7 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
         }
     }
     (void)take_events(look);
+    regions_->forget_changed();
     return {.is_awaited = sleeping_ != 0, .is_attended = std::exchange(looks_, 0) >= many_looks};
 }
 

@@ -22,6 +22,7 @@
 #include "transport/ofi/buffers.hpp"
 #include "transport/ofi/fabric.hpp"
 #include "transport/ofi/ofi_port.hpp"
+#include "transport/ofi/regions.hpp"
 #include "transport/ofi/wire.hpp"
 
 namespace headway::transport::ofi {
@@ -51,6 +52,7 @@ class OfiNetwork final : public Network {
     int descriptor() const noexcept override { return descriptor_; }
     Delivery deliver(std::vector<std::uint32_t>& called) noexcept override;
     bool send_held(std::vector<std::uint32_t>& called) noexcept override;
+    RegionCounts region_counts() const noexcept override;
     const std::string& failure() const noexcept override;
 
   private:
@@ -59,6 +61,7 @@ class OfiNetwork final : public Network {
     OfiNetwork(Fabric fabric, const NetworkOptions& options);
 
     base::Outcome prepare();
+    void open_regions(const NetworkOptions& options);
     OfiPort& port_of(std::uint32_t rank) noexcept { return *ports_[rank - judge_.own_rank]; }
     /// Whoever looks, and where he finds whom to ring.
     struct Look {
@@ -88,7 +91,6 @@ class OfiNetwork final : public Network {
     int clear_descriptor() noexcept;
     void fail(std::string sentence) noexcept;
     std::string describe(std::uint32_t rank) const;
-    std::uint64_t next_key() noexcept;
 
     Fabric fabric_;
     Judge judge_;
@@ -109,7 +111,9 @@ class OfiNetwork final : public Network {
     std::unordered_map<std::uint32_t, Destination> destinations_;  ///< by rank
     SendSlots slots_;
     ReceiveBlocks blocks_;
-    std::uint64_t keys_used_ = 0;
+    RegionRegistrar registrar_{fabric_, judge_.secret};
+    std::unique_ptr<platform::MemoryWatch> memory_watch_;  ///< null: no memory is kept registered
+    std::unique_ptr<RegistrationCache> regions_;
     std::uint32_t sleeping_ = 0;  ///< ports that want to be called
     std::uint32_t wanting_ = 0;   ///< ports that want room
     std::uint32_t looks_ = 0;     ///< of ports, since the last delivery or prepare_absence()

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -80,15 +81,30 @@ std::FILE* open_without_symbols(const char* path, const char* mode)
     return std::fopen(path, mode);
 }
 
+constexpr const char* monitor_variable = "FI_MR_CACHE_MONITOR";
+
+/// As getenv(), where nobody has asked libfabric to notice what a program does with its memory: by
+/// default it changes the first instructions of munmap() and its like in the running program, or
+/// waits for pages in a userfaultfd of its own beside ours.
+char* find_setting(const char* name)
+{
+    static char disabled[] = "disabled";
+    char* const value = std::getenv(name);
+    return value == nullptr && std::strcmp(name, monitor_variable) == 0 ? disabled : value;
+}
+
 /// As fi_getinfo(). Libfabric 1.17 asks twice, when it starts, whether the kernel can give its RDMA
 /// devices memory of other devices, each time by reading all symbols of the kernel: 100 ms of a
 /// core. Where there are no such devices it need not know.
 int find_providers(const Info& hints, fi_info** list)
 {
+    const auto* const inside = reinterpret_cast<const void*>(&fi_getinfo);
+    const platform::ImportReplacement hooks_off(inside, "getenv",
+                                                reinterpret_cast<void*>(&find_setting));
     if (platform::has_rdma()) {
         return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), list);
     }
-    const platform::ImportReplacement replaced(reinterpret_cast<const void*>(&fi_getinfo), "fopen",
+    const platform::ImportReplacement replaced(inside, "fopen",
                                                reinterpret_cast<void*>(&open_without_symbols));
     return fi_getinfo(api_version, nullptr, nullptr, 0, hints.get(), list);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads of other ranks' memory. Each message registers its buffers anew: nothing has to notice that
-// a program frees or remaps memory.
+// Reads of other ranks' memory. What a message is read from, and where the provider wants that what
+// it is read into, is registered: by the cache, which may have it still.
 #include <mutex>
 #include <new>
 #include <utility>
@@ -18,48 +18,29 @@ constexpr std::size_t reads_max = 32;
 
 /// Memory that others may read.
 struct Exposed {
-    Region region;
+    Registration* memory = nullptr;
     std::size_t bytes = 0;
 };
 
-/// Null: it could not be opened, or there is no memory to keep it.
-// NOLINTNEXTLINE(bugprone-exception-escape): asked for a value only where there is one
-Region* kept(base::Result<Region> opened) noexcept
-{
-    return opened ? new (std::nothrow) Region(std::move(opened.value())) : nullptr;
-}
-
-/// The same for others to read.
-// NOLINTNEXTLINE(bugprone-exception-escape): as above
-Exposed* kept_exposed(base::Result<Region> opened, std::size_t bytes) noexcept
-{
-    return opened ? new (std::nothrow) Exposed{std::move(opened.value()), bytes} : nullptr;
-}
-
 }  // namespace
-
-/// Of memory for others, where the provider does not choose: one that a stranger does not guess.
-std::uint64_t OfiNetwork::next_key() noexcept
-{
-    const std::uint64_t number = first_free_key + keys_used_++;
-    return fabric_.info->domain_attr->mr_key_size < sizeof number
-               ? number
-               : base::keyed_number(judge_.secret, &number, sizeof number);
-}
 
 void* OfiPort::expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept
 {
-    const std::lock_guard guard(network_.lock_);
-    Exposed* const exposed = kept_exposed(
-        Region::open_always(network_.fabric_, address, bytes, FI_REMOTE_READ, network_.next_key()),
-        bytes);
-    if (exposed != nullptr) {
-        exposure->address = network_.fabric_.has_mode(FI_MR_VIRT_ADDR)
-                                ? reinterpret_cast<std::uintptr_t>(address)
-                                : 0;
-        exposure->key = exposed->region.key();
-        bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
+    auto* const exposed = new (std::nothrow) Exposed{.bytes = bytes};
+    if (exposed == nullptr) {
+        return nullptr;
     }
+    const std::lock_guard guard(network_.lock_);
+    exposed->memory = network_.regions_->acquire(address, bytes, FI_REMOTE_READ);
+    if (exposed->memory == nullptr) {
+        delete exposed;
+        return nullptr;
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    exposure->address =
+        network_.fabric_.has_mode(FI_MR_VIRT_ADDR) ? begin : begin - exposed->memory->range.begin;
+    exposure->key = region_of(*exposed->memory).key();
+    bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
     return exposed;
 }
 
@@ -69,6 +50,7 @@ void OfiPort::conceal(void* exposed) noexcept
         const std::lock_guard guard(network_.lock_);
         auto* const ended = static_cast<Exposed*>(exposed);
         bytes_under_way_.fetch_sub(ended->bytes, std::memory_order_relaxed);  // a hint
+        network_.regions_->release(ended->memory);
         delete ended;
     }
 }
@@ -80,8 +62,7 @@ bool OfiPort::prepare_target(void* address, std::size_t bytes, void** target) no
         return true;
     }
     const std::lock_guard guard(network_.lock_);
-    *target =
-        kept(Region::open_always(network_.fabric_, address, bytes, FI_READ, network_.next_key()));
+    *target = network_.regions_->acquire(address, bytes, FI_READ);
     return *target != nullptr;
 }
 
@@ -89,7 +70,7 @@ void OfiPort::release_target(void* target) noexcept
 {
     if (target != nullptr) {
         const std::lock_guard guard(network_.lock_);
-        delete static_cast<Region*>(target);
+        network_.regions_->release(static_cast<Registration*>(target));
     }
 }
 
@@ -115,7 +96,7 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
     slot->port = this;
     slot->cookie = cookie;
     void* const descriptor =
-        target != nullptr ? static_cast<Region*>(target)->descriptor() : nullptr;
+        target != nullptr ? region_of(*static_cast<Registration*>(target)).descriptor() : nullptr;
     const long code =
         fi_read(network_.fabric_.reads_by(), address, bytes, descriptor, peer.destination->address,
                 exposure.address + offset, exposure.key, &slot->context);
