@@ -189,7 +189,7 @@ def main(options: argparse.Namespace) -> int:
     for each in settings:
         variable = "HEADWAY_" + each.name.upper()
         mark = "*" if os.environ.get(variable) else " "
-        print(f" {mark} {variable:<28}{each.value}")
+        print(f" {mark} {variable:<30}{each.value}")
         if options.explain:
             print(f"      {each.about}")
     print("(* is set in the environment; docs/knobs.md and --explain say more)")

@@ -188,6 +188,46 @@ class Jobs(HostsTest):
                              [self.hosts.space(place) for place in (1, 1, 2, 2)])
 
 
+class RegisteredMemory(HostsTest):
+    """Sockets are treated as hardware that has to know memory."""
+
+    def test_jobs(self) -> None:
+        few = {"network_regions": "2", "network_region_bytes": "100K"}
+        for limits in ({}, {"network_regions": "0"}, few):
+            self.run_between(2, 1, "300000", ofi_registration="all", **limits)
+        self.run_between(4, 2, "100000", ofi_registration="all", network_read_min="0",
+                         eager_limit="0")
+        self.run_between(2, 1, "300000", ofi_registration="all", ofi_provider="tcp")
+
+    def counts(self, **settings: str) -> list[dict[str, int]]:
+        """What the two ranks have counted over memory that stays and memory that changes."""
+        done = self.start(2, 1, self.compiled("regions"), **settings)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found: list[dict[str, int]] = [{}, {}]
+        for rank, name, count in re.findall(r"regions: rank (\d) network_region_(\w+) (\d+)",
+                                            done.stdout):
+            found[int(rank)][name] = int(count)
+        return found
+
+    def test_memory_that_stays_is_registered_once(self) -> None:
+        told = subprocess.run([stage() / "bin/headway", "info"], capture_output=True, text=True,
+                              check=True).stdout
+        if "stays registered" not in told:
+            self.skipTest("NOT TESTED: the system does not tell when memory changes")
+        for counts in self.counts(ofi_registration="all"):
+            self.assertEqual(counts["hits"] + counts["misses"], 40, counts)
+            self.assertGreater(counts["hits"], 0, counts)
+            self.assertGreaterEqual(counts["misses"], 20, counts)
+            self.assertGreater(counts["invalidations"], 0, counts)
+        for counts in self.counts(ofi_registration="all", network_regions="0"):
+            self.assertEqual((counts["hits"], counts["misses"]), (0, 40))
+
+    def test_sockets_need_none_of_it(self) -> None:
+        sender, receiver = self.counts()
+        self.assertEqual((sender["hits"], sender["misses"]), (0, 40))
+        self.assertEqual(receiver["misses"], 0)
+
+
 class RanksThatAreThreads(HostsTest):
     """One process a host, with one endpoint for all its ranks."""
 
@@ -204,6 +244,7 @@ class RanksThatAreThreads(HostsTest):
     def test_two_ranks_a_host(self) -> None:
         for ranks in ("thread", "ult"):
             self.run_hosted(ranks, 2, "300000")
+            self.run_hosted(ranks, 2, "100000", ofi_registration="all")
 
     def test_many_ranks_of_one_endpoint(self) -> None:
         self.run_hosted("ult", 12, "3000")
