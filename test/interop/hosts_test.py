@@ -222,6 +222,18 @@ class RegisteredMemory(HostsTest):
         for counts in self.counts(ofi_registration="all", network_regions="0"):
             self.assertEqual((counts["hits"], counts["misses"]), (0, 40))
 
+    def test_libfabric_watches_nothing_itself(self) -> None:
+        for asked, used in (({}, "disabled"), ({"FI_MR_CACHE_MONITOR": "memhooks"}, "memhooks")):
+            done = subprocess.run(
+                self.hosts.hydra(self.hydra, 2, 1, self.between, "1000"),
+                env=plain_environment() | self.hosts.environment() | asked
+                | {"FI_LOG_LEVEL": "info"},
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WATCHDOG_S,
+                check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            read = re.findall(r"read string var mr_cache_monitor=(\w+)", done.stderr)
+            self.assertEqual(read, 2 * [used])
+
     def test_sockets_need_none_of_it(self) -> None:
         sender, receiver = self.counts()
         self.assertEqual((sender["hits"], sender["misses"]), (0, 40))

@@ -22,8 +22,8 @@ static void require(int holds, const char* what)
 static unsigned char* map(void* where)
 {
     const int fixed = where != NULL ? MAP_FIXED_NOREPLACE : 0;
-    void* found = mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed,
-                       -1, 0);
+    void* found =
+        mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
     require(found != MAP_FAILED, "there is no memory");
     return found;
 }
@@ -48,9 +48,9 @@ static void pass(unsigned char* data, int round)
 }
 
 enum { names_count = 4 };
-static const char* const names[names_count] = {
-    "network_region_hits", "network_region_misses", "network_region_evictions",
-    "network_region_invalidations"};
+static const char* const names[names_count] = {"network_region_hits", "network_region_misses",
+                                               "network_region_evictions",
+                                               "network_region_invalidations"};
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handles[names_count];
 

@@ -2,12 +2,17 @@
 #include "platform/memory_watch.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -246,6 +251,42 @@ TEST_P(MemoryWatchTest, ThreadsThatFreeMemoryWhileTheWatchEndsGoOn)
         }
     }
     other.join();
+}
+
+/// As containers do, for good: the calling process gets no userfaultfd. False: the system refuses.
+bool refuse_userfaultfd()
+{
+    sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    sock_fprog filter{static_cast<unsigned short>(std::size(rules)), rules};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(MemoryWatch, WhereTheSystemRefusesItSaysWhy)
+{
+    constexpr int cannot_be_tried = 2;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (!refuse_userfaultfd()) {
+            ::_exit(cannot_be_tried);
+        }
+        const auto opened = MemoryWatch::open();
+        const bool is_said = !opened && opened.sentence().find(
+                                            "gives no userfaultfd (Operation "
+                                            "not permitted); it takes") != std::string::npos;
+        ::_exit(is_said ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_be_tried) {
+        GTEST_SKIP() << "NOT TESTED: the system takes no filter of calls";
+    }
+    EXPECT_EQ(status, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, MemoryWatchTest, ::testing::Bool(),
