@@ -283,6 +283,8 @@ std::string NetworkDoor::ranks_at(int first, int end) const
 
 void NetworkDoor::open_for(engine::Node& node)
 {
+    network_->declare_lasting(reinterpret_cast<const void*>(node.heap->address()),
+                              node.heap->size_bytes());
     node.network = network_.get();
     node.host_links = links_.get();
     node.introduce = [this](std::uint32_t rank) { introduce(rank); };

@@ -176,6 +176,9 @@ class Network {
     /// left, call again. `called` as deliver().
     virtual bool send_held(std::vector<std::uint32_t>& called) noexcept = 0;
 
+    /// Memory of this range stays mapped, with the pages it has, as long as the network lives, so
+    /// nobody has to watch it. Before the first message; one range.
+    virtual void declare_lasting(const void* address, std::uint64_t bytes) noexcept = 0;
     virtual RegionCounts region_counts() const noexcept = 0;
 
     /// Empty, or why nothing can be sent or received any more, in one sentence that names the rank

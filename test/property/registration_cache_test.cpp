@@ -448,6 +448,24 @@ TEST(RegistrationCacheProperty, ReusesMemoryOnlyWhereSomebodyWatches)
     }
 }
 
+TEST(RegistrationCacheProperty, MemoryThatLastsNeedsNobodyWhoWatches)
+{
+    PinningRegistrar registrar;
+    const Area area;
+    {
+        RegistrationCache cache(registrar, nullptr, {.entries = 8, .bytes = 1 << 20});
+        const auto begin = reinterpret_cast<std::uintptr_t>(area.at(page));
+        cache.declare_lasting({begin, begin + 4 * page});
+        for (int i = 0; i < 10; ++i) {
+            cache.release(cache.acquire(area.at(page), 4 * page, 1));
+            cache.release(cache.acquire(area.at(page), 4 * page + 1, 1));  // not all of it lasts
+        }
+        EXPECT_EQ(cache.counts().hits, 9U);
+        EXPECT_EQ(registrar.opened, 1U);
+    }
+    EXPECT_EQ(registrar.opened, 0U);
+}
+
 /// Who maps memory where another thread is about to have unmapped some, before that one's call has
 /// returned, does not get the region of what was there.
 TEST(RegistrationCacheProperty, MemoryTakenWhileItsOldOwnerIsInTheSystemIsNew)

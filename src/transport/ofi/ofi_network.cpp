@@ -104,14 +104,23 @@ base::Result<std::unique_ptr<OfiNetwork>> OfiNetwork::open(const NetworkOptions&
 /// registered for one message (`headway info` says which).
 void OfiNetwork::open_regions(const NetworkOptions& options)
 {
-    const RegistrationCache::Limits limits{options.regions_kept_max, options.region_bytes_max};
-    if (limits.entries != 0 &&
-        (fabric_.has_mode(FI_MR_LOCAL) || fabric_.has_mode(FI_MR_ALLOCATED))) {
+    RegistrationCache::Limits limits{options.regions_kept_max, options.region_bytes_max};
+    if (!fabric_.has_mode(FI_MR_LOCAL) && !fabric_.has_mode(FI_MR_ALLOCATED)) {
+        limits.entries = 0;
+    }
+    if (limits.entries != 0) {
         if (auto opened = platform::MemoryWatch::open(); opened) {
             memory_watch_ = std::move(opened.value());
         }
     }
     regions_ = std::make_unique<RegistrationCache>(registrar_, memory_watch_.get(), limits);
+}
+
+void OfiNetwork::declare_lasting(const void* address, std::uint64_t bytes) noexcept
+{
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    const std::lock_guard guard(lock_);
+    regions_->declare_lasting({begin, begin + bytes});
 }
 
 RegionCounts OfiNetwork::region_counts() const noexcept

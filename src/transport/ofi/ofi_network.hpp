@@ -52,6 +52,7 @@ class OfiNetwork final : public Network {
     int descriptor() const noexcept override { return descriptor_; }
     Delivery deliver(std::vector<std::uint32_t>& called) noexcept override;
     bool send_held(std::vector<std::uint32_t>& called) noexcept override;
+    void declare_lasting(const void* address, std::uint64_t bytes) noexcept override;
     RegionCounts region_counts() const noexcept override;
     const std::string& failure() const noexcept override;
 

@@ -17,11 +17,9 @@ std::uint64_t bytes_of(const platform::MemoryRange& range) noexcept
 
 RegistrationCache::RegistrationCache(Registrar& registrar, platform::MemoryWatch* watch,
                                      const Limits& limits)
-    : registrar_(registrar), watch_(limits.entries != 0 ? watch : nullptr), limits_(limits)
+    : registrar_(registrar), watch_(watch), limits_(limits)
 {
-    if (watch_ != nullptr) {
-        kept_.reserve(limits.entries);
-    }
+    kept_.reserve(limits.entries);
 }
 
 RegistrationCache::~RegistrationCache()
@@ -34,8 +32,7 @@ Registration* RegistrationCache::acquire(const void* address, std::size_t bytes,
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
     const platform::MemoryRange range{begin, begin + bytes};
-    // While somebody changes memory one does not know what of it is what it was.
-    if (take_changes()) {
+    if (is_unchanged(range)) {
         if (Registration* const found = find(range, access); found != nullptr) {
             ++counts_.hits;
             ++found->uses;
@@ -50,7 +47,7 @@ Registration* RegistrationCache::acquire(const void* address, std::size_t bytes,
     }
     // In this order: of a change after the registration the watch has to tell. One that it still
     // has to tell of, from before, costs no more than what is forgotten by it.
-    made->is_kept = watch_ != nullptr && bytes <= limits_.bytes && watch_->watch(range);
+    made->is_kept = can_keep(range);
     made->memory = register_memory(*made);
     if (made->memory == nullptr) {
         return nullptr;
@@ -84,12 +81,23 @@ void RegistrationCache::forget_changed() noexcept
     }
 }
 
-/// Whether all changes that have begun by now are known.
-bool RegistrationCache::take_changes() noexcept
+/// Whether what is kept of a range is what is there. While somebody changes memory one does not
+/// know what it is.
+bool RegistrationCache::is_unchanged(const platform::MemoryRange& range) noexcept
 {
+    if (lasting_.covers(range)) {
+        return true;
+    }
     const bool is_settled = watch_ != nullptr && watch_->is_settled();
     forget_changed();
     return is_settled;
+}
+
+/// Whether changes of a range will be known, or there are none.
+bool RegistrationCache::can_keep(const platform::MemoryRange& range) noexcept
+{
+    return limits_.entries != 0 && range.end - range.begin <= limits_.bytes &&
+           (lasting_.covers(range) || (watch_ != nullptr && watch_->watch(range)));
 }
 
 void RegistrationCache::forget(const platform::MemoryRange& changed) noexcept

@@ -2,7 +2,7 @@
 //
 // Registered memory that is kept while nobody uses it, since most programs send from and receive
 // into the same memory again. What is kept is forgotten when the memory changes (MemoryWatch);
-// where nobody tells of that, nothing is kept.
+// where nobody tells of that, only what lies in memory that lasts is kept.
 #pragma once
 
 #include <cstddef>
@@ -43,12 +43,15 @@ class RegistrationCache {
         std::uint64_t bytes = 0;
     };
 
-    /// Null `watch`: nothing is kept. Both outlive the cache.
+    /// Null `watch`: nobody tells of changes. Both outlive the cache.
     RegistrationCache(Registrar& registrar, platform::MemoryWatch* watch, const Limits& limits);
     /// Requires: all that was acquired is released.
     ~RegistrationCache();
     RegistrationCache(const RegistrationCache&) = delete;
     RegistrationCache& operator=(const RegistrationCache&) = delete;
+
+    /// Memory that does not change as long as the cache lives. Before the first acquire().
+    void declare_lasting(const platform::MemoryRange& range) noexcept { lasting_ = range; }
 
     /// Registered memory that covers [address, address + bytes) and serves for exactly `access`,
     /// the caller's until release(). The memory stays mapped so long. Null: the registrar refuses,
@@ -65,7 +68,8 @@ class RegistrationCache {
   private:
     using Place = std::vector<std::unique_ptr<Registration>>::iterator;
 
-    bool take_changes() noexcept;
+    bool is_unchanged(const platform::MemoryRange& range) noexcept;
+    bool can_keep(const platform::MemoryRange& range) noexcept;
     void forget(const platform::MemoryRange& changed) noexcept;
     Registration* find(const platform::MemoryRange& range, std::uint64_t access) noexcept;
     bool make_room(std::uint64_t bytes) noexcept;
@@ -77,6 +81,7 @@ class RegistrationCache {
     Registrar& registrar_;
     platform::MemoryWatch* const watch_;
     const Limits limits_;
+    platform::MemoryRange lasting_;
     /// The one used last is the last. Has room for all that the limits allow.
     std::vector<std::unique_ptr<Registration>> kept_;
     std::uint64_t kept_bytes_ = 0;

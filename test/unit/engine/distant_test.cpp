@@ -114,6 +114,7 @@ class MuteNetwork final : public transport::Network {
     int descriptor() const noexcept override { return descriptor_; }
     Delivery deliver(std::vector<std::uint32_t>&) noexcept override { return {}; }
     bool send_held(std::vector<std::uint32_t>&) noexcept override { return true; }
+    void declare_lasting(const void*, std::uint64_t) noexcept override {}
     transport::RegionCounts region_counts() const noexcept override { return {}; }
     const std::string& failure() const noexcept override { return nothing_; }
 
