@@ -176,7 +176,7 @@ class Network {
     /// left, call again. `called` as deliver().
     virtual bool send_held(std::vector<std::uint32_t>& called) noexcept = 0;
 
-    /// Memory of this range stays mapped, with the pages it has, as long as the network lives, so
+    /// Memory of this range stays mapped, with the pages it has, as long as messages are sent, so
     /// nobody has to watch it. Before the first message; one range.
     virtual void declare_lasting(const void* address, std::uint64_t bytes) noexcept = 0;
     virtual RegionCounts region_counts() const noexcept = 0;

@@ -50,7 +50,7 @@ class RegistrationCache {
     RegistrationCache(const RegistrationCache&) = delete;
     RegistrationCache& operator=(const RegistrationCache&) = delete;
 
-    /// Memory that does not change as long as the cache lives. Before the first acquire().
+    /// Memory that does not change as long as any is acquired. Before the first acquire().
     void declare_lasting(const platform::MemoryRange& range) noexcept { lasting_ = range; }
 
     /// Registered memory that covers [address, address + bytes) and serves for exactly `access`,
