@@ -242,7 +242,9 @@ static void check_dropped(struct check* t)
         const MPI_Count dropped = flood.dropped - dropped_before;
         CHECK(t, heard > 0 && heard < flood_messages);
         if (round == 0)
-            CHECK_INT(t, heard + dropped, flood_messages);
+            // Over a network a step of the barrier that another rank has reached may be dropped,
+            // too.
+            CHECK(t, heard + dropped >= flood_messages && heard + dropped < flood_messages + 8);
         else
             CHECK_INT(t, dropped, 0);
     }

@@ -74,6 +74,16 @@ TEST_F(HandOver, HydraGetsWhatTheOptionsSay)
               ": -n 5 ./program -x");
 }
 
+TEST_F(HandOver, HydraEndsAJobInTime)
+{
+    Options options = job_of(2);
+    options.timeout_s = 2.5;
+    const auto command = command_on_hosts(options, on("a,b"), all);
+    ASSERT_TRUE(command);
+    const std::vector<std::pair<std::string, std::string>> wanted = {{"MPIEXEC_TIMEOUT", "3"}};
+    EXPECT_EQ(command.value().set, wanted);
+}
+
 TEST_F(HandOver, SrunWithinAJobOfSlurm)
 {
     Options options = job_of(4);
@@ -104,8 +114,13 @@ TEST_F(HandOver, WhatCannotBeIsSaidInOneSentence)
     EXPECT_NE(line_of(job_of(2), on("a,b,c,d,e,f", true), {}).find("a, b, c, d and 2 more"),
               std::string::npos);
     Options options = job_of(2);
+    options.reports_bindings = true;
+    EXPECT_NE(
+        line_of(options, on("a,b"), all).find("--report-bindings is for jobs on this machine only"),
+        std::string::npos);
+    options.reports_bindings = false;
     options.timeout_s = 3;
-    EXPECT_NE(line_of(options, on("a,b"), all).find("--timeout is for jobs on this machine only"),
+    EXPECT_NE(line_of(options, on("a,b", true), all).find("srun ends jobs by whole minutes only"),
               std::string::npos);
     options.timeout_s = 0;
     options.rank_host = RankHost::ult;
