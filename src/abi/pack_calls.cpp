@@ -92,7 +92,8 @@ int Pack(Call& call, const void* inbuf, MPI_Count incount, MPI_Datatype datatype
     if (const int error = check_room(call, *position, outsize, bytes); error != MPI_SUCCESS) {
         return error;
     }
-    object::pack(block_of(type, inbuf, incount), bytes_behind(outbuf, *position));
+    object::pack_with_others(object::as_rank(call.rank()).driver(), block_of(type, inbuf, incount),
+                             bytes_behind(outbuf, *position));
     *position += static_cast<MPI_Count>(bytes);
     return MPI_SUCCESS;
 }
@@ -108,7 +109,9 @@ int Unpack(Call& call, const void* inbuf, MPI_Count insize, MPI_Count* position,
     if (const int error = check_room(call, *position, insize, bytes); error != MPI_SUCCESS) {
         return error;
     }
-    object::unpack(block_of(type, outbuf, outcount), bytes_behind(inbuf, *position), bytes);
+    object::unpack_with_others(object::as_rank(call.rank()).driver(),
+                               block_of(type, outbuf, outcount), bytes_behind(inbuf, *position),
+                               bytes);
     *position += static_cast<MPI_Count>(bytes);
     return MPI_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include "engine/watch.hpp"
 #include "memory/node_heap.hpp"
 #include "observe/tracer.hpp"
+#include "sync/task_pool.hpp"
 #include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
 
@@ -136,6 +137,9 @@ class Node {
     {
         return is_oversubscribed && !shares_workers && is_plain;
     }
+
+    /// What threads of this process that wait may take part in.
+    sync::TaskPool tasks;
 
     std::array<FrameHandler, static_cast<std::size_t>(transport::FrameKind::count)> handlers{};
     /// Null unless the job is observed.

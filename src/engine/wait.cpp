@@ -10,6 +10,7 @@
 #include "engine/famine.hpp"
 #include "engine/observation.hpp"
 #include "engine/passive_wait.hpp"
+#include "engine/shared_task.hpp"
 #include "engine/staged_pieces.hpp"
 #include "engine/standstill.hpp"
 #include "engine/wait_note.hpp"
@@ -393,6 +394,10 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitRe
         if (holds_soon(condition, patience.looks())) {
             return true;
         }
+        if (help_with_task(driver)) {
+            patience = Patience(driver, reason);
+            continue;
+        }
         turns_back = stand_back(lock, turns_back, news);
     } while (patience.goes_on());
     return false;
@@ -479,6 +484,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         }
         if (!condition()) {
             late.tell_if_due();
+            (void)help_with_task(driver);
         }
         bedding->set_alarm(late.alarm());
     };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/shared_task.hpp"
+
 namespace headway::object {
 
 namespace {
@@ -23,6 +25,60 @@ void pack(const TypedBlock& block, std::byte* packed)
 void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t bytes)
 {
     data::unpack(elements_of(block), 0, bytes, packed);
+}
+
+namespace {
+
+/// Shorter ones are packed before another thread is awake.
+constexpr std::uint64_t shared_bytes_min = 256 * 1024;
+constexpr std::uint64_t shared_piece_bytes = 64 * 1024;
+
+struct PackTask {
+    data::TypedElements elements;
+    std::byte* packed;
+};
+
+struct UnpackTask {
+    data::TypedElements elements;
+    const std::byte* packed;
+};
+
+}  // namespace
+
+void pack_with_others(engine::Driver& driver, const TypedBlock& block, std::byte* packed)
+{
+    const std::uint64_t bytes = block.packed_bytes();
+    if (bytes < shared_bytes_min) {
+        pack(block, packed);
+        return;
+    }
+    const PackTask context{elements_of(block), packed};
+    sync::Task task(
+        bytes, shared_piece_bytes,
+        [](const void* given, std::uint64_t from, std::uint64_t to) {
+            const auto& own = *static_cast<const PackTask*>(given);
+            data::pack(own.elements, from, to, own.packed + from);
+        },
+        &context);
+    engine::run_shared(driver, task);
+}
+
+void unpack_with_others(engine::Driver& driver, const TypedBlock& block, const std::byte* packed,
+                        std::uint64_t bytes)
+{
+    if (bytes < shared_bytes_min) {
+        unpack(block, packed, bytes);
+        return;
+    }
+    const UnpackTask context{elements_of(block), packed};
+    sync::Task task(
+        bytes, shared_piece_bytes,
+        [](const void* given, std::uint64_t from, std::uint64_t to) {
+            const auto& own = *static_cast<const UnpackTask*>(given);
+            data::unpack(own.elements, from, to, own.packed + from);
+        },
+        &context);
+    engine::run_shared(driver, task);
 }
 
 PackedSend::PackedSend(const TypedBlock& block)

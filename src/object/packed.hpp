@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/driver.hpp"
 #include "object/datatype.hpp"
 #include "object/op_keep.hpp"
 
@@ -27,6 +28,12 @@ struct TypedBlock {
 void pack(const TypedBlock& block, std::byte* packed);
 /// The opposite, for as many bytes as have arrived.
 void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t bytes);
+
+/// The same with the help of threads of the process that wait in MPI, where it is worth that; the
+/// rank's lock is theirs meanwhile. Requires: that lock.
+void pack_with_others(engine::Driver& driver, const TypedBlock& block, std::byte* packed);
+void unpack_with_others(engine::Driver& driver, const TypedBlock& block, const std::byte* packed,
+                        std::uint64_t bytes);
 
 /// Kept with a send: the message, packed.
 class PackedSend final : public OpKeep {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/shared_task.hpp"
 #include "engine/wait.hpp"
 #include "in_process_node.hpp"
 #include "platform/cpu.hpp"
@@ -199,6 +200,61 @@ TEST(Wait, ThreadsOfARankWakeForTheirOwnOps)
         }
         for (std::int32_t tag = 0; tag < threads_count; ++tag) {
             EXPECT_EQ(got[tag], static_cast<std::uint32_t>(tag + 1));
+        }
+    }
+}
+
+// Each piece of the task ends when all have begun one, so it takes all threads to end it.
+TEST(Wait, ThreadsThatWaitTakePartInATask)
+{
+    constexpr std::int32_t sleepers = 3;
+    InProcessNode node(2);
+    node.node().is_oversubscribed = false;
+    RankLock& lock = node.lock(1);
+    lock.enable(0);
+    for (int round = 0; round < 20; ++round) {
+        std::uint32_t got[sleepers] = {};
+        Op* ops[sleepers];
+        std::vector<std::thread> threads;
+        lock.lock();
+        for (std::int32_t tag = 0; tag < sleepers; ++tag) {
+            ops[tag] = node.start_receive(1, 0, tag, &got[tag], 4);
+        }
+        lock.unlock();
+        for (Op* op : ops) {
+            threads.emplace_back([&, op] {
+                lock.lock();
+                wait_for(node.driver(1), op);
+                lock.unlock();
+            });
+        }
+        until_parked(node, 1);
+        until([&] { return node.driver(1).rank().waiting_threads.load() == sleepers; });
+        std::atomic<std::int32_t> begun{0};
+        sync::Task task(
+            sleepers + 1, 1,
+            [](const void* given, std::uint64_t, std::uint64_t) {
+                auto& count = *static_cast<std::atomic<std::int32_t>*>(const_cast<void*>(given));
+                count.fetch_add(1);
+                until([&] { return count.load() == sleepers + 1; });
+            },
+            &begun);
+        lock.lock();
+        run_shared(node.driver(1), task);
+        lock.unlock();
+        EXPECT_EQ(begun.load(), sleepers + 1);
+        EXPECT_FALSE(node.node().tasks.has_task());
+        for (std::int32_t tag = 0; tag < sleepers; ++tag) {
+            const auto sent = static_cast<std::uint32_t>(tag + 1);
+            Op* send = node.start_send(0, 1, tag, &sent, 4);
+            until([&] { return ops[tag]->word.is_complete(); });
+            node.driver(0).destroy_op(send);
+        }
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+        for (Op* op : ops) {
+            node.driver(1).destroy_op(op);
         }
     }
 }
