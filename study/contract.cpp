@@ -42,10 +42,10 @@ std::vector<std::uint32_t> scratch_sizes(const Setting& setting, std::uint32_t r
         std::ranges::transform(facts.send, std::back_inserter(sizes), &SendBlock::size);
     } else if (setting.listing == Listing::as_receive) {
         std::ranges::transform(facts.receive, std::back_inserter(sizes), &ReceiveBlock::size);
-    } else if (setting.listing == Listing::rotated) {
-        for (std::uint32_t i = 0; i < setting.size; ++i) {
-            sizes.push_back((rank + i) % setting.size);
-        }
+    } else if (setting.listing != Listing::no && setting.listing != Listing::no_scratch) {
+        // A rank's block is named as the rank.
+        sizes =
+            coll::scratch_owners(setting.listing, {rank, setting.size, false}, setting.topology);
     }
     return sizes.empty() ? std::vector<std::uint32_t>{0} : sizes;
 }

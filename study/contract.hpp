@@ -9,6 +9,7 @@
 
 #include "protocol/coll/between_groups.hpp"
 #include "protocol/coll/table.hpp"
+#include "protocol/coll/topology.hpp"
 
 namespace headway::study {
 
@@ -81,6 +82,7 @@ struct Setting {
     coll::InPlace in_place = coll::InPlace::nobody;
     bool is_ordered = true;
     coll::Listing listing = coll::Listing::no;  ///< other than `no`: blocks differ in size
+    const coll::Topology* topology = nullptr;   ///< where the listing speaks of nodes
     /// Into which a vector is cut; 0: not at all. What else can be said of pieces is up to MPI.
     std::uint32_t pieces = 0;
 

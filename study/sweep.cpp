@@ -57,8 +57,10 @@ Posed pose(const Case& one)
                     .size = one.size,
                     .root = one.root,
                     .in_place = one.in_place ? row.in_place : coll::InPlace::nobody,
-                    .is_ordered = row.keeps_order,
-                    .listing = one.is_listed ? row.listing : Listing::no};
+                    .is_ordered = row.keeps_order || (row.keeps_order_of_nodes && topology &&
+                                                      topology->is_contiguous()),
+                    .listing = one.is_listed ? row.listing : Listing::no,
+                    .topology = topology ? &*topology : nullptr};
     coll::Call call{
         .root = one.root, .tuning = one.tuning, .topology = topology ? &*topology : nullptr};
     for (std::uint32_t rank = 0; rank < one.size; ++rank) {

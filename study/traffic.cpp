@@ -100,14 +100,34 @@ class TwoLevel {
                     size_ - 1,
                     2 * size_ - topology_.ranks_of(topology_.node_of(call_.root)).size() - nodes_};
             case coll::Collective::allgather:
+            case coll::Collective::allgatherv:
                 return {2 * inside_ + wrapped_messages(),
                         inside_ + size_ * (nodes_ - 1) + size_ * inside_};
             case coll::Collective::alltoall:
                 return {2 * inside_ + nodes_ * (nodes_ - 1),
                         2 * size_ * inside_ + size_ * size_ - same_node_pairs()};
+            case coll::Collective::scan:
+            case coll::Collective::exscan: {
+                const Count runs = topology_.run_count();
+                const Count messages = 2 * (size_ - runs) + prefix_messages(runs);
+                return {messages, messages};
+            }
+            case coll::Collective::reduce_scatter:
+                return {2 * inside_ + (nodes_ - 1) * topology_.run_count(),
+                        size_ * inside_ + (nodes_ - 1) * size_ + inside_};
             default:
                 return {size_ - 1, size_ - 1};
         }
+    }
+
+    /// Of blocks that are listed: those that leads have for themselves travel once less.
+    Count bytes_of_listed(Count all) const
+    {
+        Count of_leads = 0;
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            of_leads += bytes_of_size(topology_.lead_of(node, 0));
+        }
+        return (nodes_ - 1 + inside_ + 1) * all - of_leads;
     }
 
   private:
@@ -306,6 +326,9 @@ Count bytes_of(const coll::Row& row, const coll::Call& call, const Sizing& sizin
     if (sizing.is_listed && row.collective == coll::Collective::alltoall) {
         return bytes_of_pairs(size, sizing.in_place);
     }
+    if (sizing.is_listed && row.reads.topology) {
+        return TwoLevel(call).bytes_of_listed(bytes_of_all(size));
+    }
     if (sizing.is_listed) {
         return bytes_of_listed(row.algorithm, size, call.root);
     }
@@ -349,11 +372,12 @@ std::uint64_t scratch_blocks_max(const coll::Row& row, const coll::Call& call, s
     const Count vector = pieces != 0 ? pieces : whole;
     const Count vectors = bound.vectors + bound.a_partner * (radix - 1) * rounds_of(size, radix) +
                           bound.a_child * call.tuning.radix;
-    const Count members =
-        bound.a_member == 0
-            ? 0
-            : call.topology->ranks_of(call.topology->node_of(call.place.rank)).size();
-    return vectors * vector + size * (bound.a_rank + bound.a_member * members);
+    const Count blocks = vectors * vector + size * bound.a_rank;
+    if (call.topology == nullptr) {
+        return blocks;
+    }
+    const Count members = call.topology->ranks_of(call.topology->node_of(call.place.rank)).size();
+    return blocks + members * (bound.a_member * size + bound.a_node * call.topology->node_count());
 }
 
 std::uint64_t scratch_blocks_between_groups(Algorithm algorithm, Count own_size)

@@ -139,33 +139,38 @@ Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call
          .shares_cores = node.is_oversubscribed && node.rank_count == node.job_rank_count,
          .spans_nodes = nodes != nullptr,
          .has_levels = nodes != nullptr && nodes->has_levels(),
+         .are_nodes_contiguous = nodes != nullptr && nodes->is_contiguous(),
          .reads_peers = nodes == nullptr && node.directory.lets_read && combines_pieces(call),
          .is_one_process = nodes == nullptr && node.directory.process_count == 1});
     return {choice.algorithm, choice.tuning, choice.graph_number, choice.is_built_in};
 }
 
 /// The listed blocks of scratch, as the algorithm's builder wants them.
-std::vector<engine::BlockRange> scratch_blocks(Algorithm algorithm, std::uint32_t rank,
+std::vector<engine::BlockRange> scratch_blocks(Algorithm algorithm, Communicator& communicator,
                                                const CollectiveCall& call)
 {
     using protocol::coll::Listing;
-    if (!call.send_blocks.empty() && call.collective == Collective::reduce_scatter) {
-        return call.send_blocks;
-    }
+    const bool lists_result =
+        !call.send_blocks.empty() && call.collective == Collective::reduce_scatter;
     if (call.is_between_groups || is_of_neighbors(call.collective) || !lists_blocks(call)) {
-        return {};
+        return lists_result ? call.send_blocks : std::vector<engine::BlockRange>();
     }
     const Listing listing = protocol::coll::row_of(algorithm).listing;
-    if (listing != Listing::rotated && !(listing == Listing::as_receive && call.in_place)) {
+    if (listing == Listing::as_send) {
+        return call.send_blocks;
+    }
+    if (listing == Listing::no_scratch || (listing == Listing::as_receive && !call.in_place)) {
         return {};
     }
-    const std::size_t first = listing == Listing::rotated ? rank : 0;
-    const std::size_t size = call.receive_blocks.size();
-    std::vector<engine::BlockRange> blocks(size);
+    const engine::Scope& scope = communicator.joint_scope();
+    const std::vector<engine::BlockRange>& known =
+        lists_result ? call.send_blocks : call.receive_blocks;
+    std::vector<engine::BlockRange> blocks;
     std::int64_t offset = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-        blocks[i] = {offset, call.receive_blocks[(first + i) % size].count};
-        offset += static_cast<std::int64_t>(blocks[i].count);
+    for (const std::uint32_t owner : protocol::coll::scratch_owners(
+             listing, {scope.rank, scope.size, call.in_place}, communicator.nodes())) {
+        blocks.push_back({offset, known[owner].count});
+        offset += static_cast<std::int64_t>(blocks.back().count);
     }
     return blocks;
 }
@@ -232,7 +237,7 @@ KnownGraph choose_graph(Rank& rank, Communicator& communicator, const Collective
                         std::vector<engine::BlockRange>& scratch)
 {
     const Chosen chosen = choose(rank, communicator, call);
-    scratch = scratch_blocks(chosen.algorithm, communicator.joint_scope().rank, call);
+    scratch = scratch_blocks(chosen.algorithm, communicator, call);
     return {find_or_build(rank, communicator, chosen, call), chosen.may_meet};
 }
 

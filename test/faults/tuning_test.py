@@ -214,7 +214,9 @@ class NodesTest(JobTest):
     def test_two_levels_give_right_results(self):
         forced = dict.fromkeys(
             (f"HEADWAY_COLL_{name}" for name in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE",
-                                                 "GATHER", "SCATTER", "ALLGATHER", "ALLTOALL")),
+                                                 "GATHER", "SCATTER", "ALLGATHER", "ALLGATHERV",
+                                                 "ALLTOALL", "SCAN", "EXSCAN",
+                                                 "REDUCE_SCATTER")),
             "two_level")
         for ranks, mapping, frames in self.places:
             with self.subTest(ranks=ranks, mapping=mapping):

@@ -114,7 +114,8 @@ def names_of(algorithm: Algorithm, size: int, root: int) -> dict[str, int]:
     tuning = {"radix": 2, "ports": 1, "window": 4, "segments": 8} | algorithm.tuning
     tuning |= {key: TUNING[key] for key in algorithm.reads if key in TUNING}
     return tuning | {"N": size, "C": power, "S": size - power, "F": int(root != 0),
-                     "G": int(root < 2 * (size - power) and root % 2 == 0), "M": len(nodes),
+                     "G": int(root < 2 * (size - power) and root % 2 == 0),
+                     "M": len(nodes), "X": len(nodes),
                      "m": nodes[root // RANKS_A_NODE], "Q": sum(count**2 for count in nodes)}
 
 

@@ -36,6 +36,7 @@
 //   F       1 where the root is not rank 0, else 0
 //   G       1 where the root is a surplus rank, which folds into a neighbour, else 0
 //   M       nodes, m ranks of the root's, Q the sum of the squares of the ranks of each
+//   X       runs: the longest ranges of ranks that share a node; M where these follow each other
 // The direct algorithms read each other's memory, so they are for ranks of one node: their blocks
 // are those that are read, their messages what publish nodes tell, and empty ones of who has read.
 // Blocks are the caller's, or the pieces of a vector that is cut. "As many blocks" means one a
@@ -162,7 +163,7 @@ Graph allreduce_halving_doubling(Place place);
 Graph allreduce_ring(Place place);
 
 /// Two levels: binomial reduction in each node, recursive doubling among the leads, binomial
-/// spread in each node. For operators that commute.
+/// spread in each node. Keeps rank order where the ranks of each node follow each other.
 /// Formula: 2 (N - M) + E(M) messages, as many blocks.
 Graph allreduce_two_level(const Call& call);
 
@@ -244,6 +245,11 @@ Graph allgather_cayley(const Call& call);
 /// Formula: 2 (N - M) + W(M) messages of N - M + N (M - 1) + N (N - M) blocks.
 Graph allgather_two_level(const Call& call);
 
+/// The same for listed blocks, which everyone has by position in scratch first.
+/// Formula: 2 (N - M) + W(M) messages of N - M + N (M - 1) + N (N - M) blocks. Those of leads
+/// travel once less.
+Graph allgatherv_two_level(const Call& call);
+
 /// Everyone reads the block of each rank where it lies, and tells that rank when it is done.
 /// Formula: 2 N (N - 1) messages of N (N - 1) blocks.
 Graph allgather_direct(Place place);
@@ -282,6 +288,15 @@ Graph scan_doubling(Place place);
 /// Formula: N - 1 + P(N - 1) messages, as many blocks.
 Graph exscan_doubling(Place place);
 
+/// Inclusive prefix in two levels: each run of ranks combines up a binomial tree, the runs' first
+/// ranks find by doubling what is before them, and hand it down the tree. Keeps rank order.
+/// Formula: 2 (N - X) + P(X) messages, as many blocks.
+Graph scan_two_level(const Call& call);
+
+/// Exclusive prefix in the same two levels. Keeps rank order.
+/// Formula: 2 (N - X) + P(X) messages, as many blocks.
+Graph exscan_two_level(const Call& call);
+
 /// Recursive halving of the blocks; surplus ranks fold into a neighbour first. For operators that
 /// commute. Blocks may be listed; send's follow each other, and scratch's are of the same sizes.
 /// Formula: 2 S + C log2 C messages of S N + N (C - 1) + S blocks. Those of surplus ranks travel
@@ -301,6 +316,13 @@ Graph reduce_scatter_ring(Place place);
 /// Every block goes straight to its rank, which combines them in rank order. Keeps rank order.
 /// Formula: N (N - 1) messages, as many blocks.
 Graph reduce_scatter_pairwise(Place place);
+
+/// Two levels: binomial reduction in each node, leads send each other the blocks of whole nodes,
+/// combine them in the order of nodes and hand them out. Keeps rank order where the ranks of each
+/// node follow each other. Blocks may be listed; scratch begins with the own node's, once a node.
+/// Formula: 2 (N - M) + (M - 1) X messages of N (N - M) + (M - 1) N + N - M blocks. Those of leads
+/// travel once less.
+Graph reduce_scatter_two_level(const Call& call);
 
 /// Everyone combines its block of all ranks where they lie. Keeps rank order.
 /// Formula: 2 N (N - 1) messages of N (N - 1) blocks.

@@ -17,14 +17,16 @@ constexpr std::uint16_t spread_slot = 1;
 constexpr std::uint16_t first_round_slot = 2;
 
 /// The blocks of a lead stand by position, node after node: in the receive space where positions
-/// are ranks, else in scratch.
+/// are ranks, else in scratch. Listed ones stand in scratch everywhere, for only there do they
+/// follow each other.
 class Builder {
   public:
-    explicit Builder(const Call& call)
+    Builder(const Call& call, bool is_listed)
         : call_(call),
           topology_(*call.topology),
           node_(Team::of_node(topology_, call.place.rank, 0)),
-          room_(topology_.is_contiguous() ? Space::receive : Space::scratch)
+          is_listed_(is_listed),
+          room_(topology_.is_contiguous() && !is_listed ? Space::receive : Space::scratch)
     {
     }
 
@@ -36,17 +38,22 @@ class Builder {
         return call_.place.in_place ? Extent{Space::receive, call_.place.rank, 1}
                                     : Extent{.space = Space::send};
     }
-    Extent all() const { return {Space::receive, 0, call_.place.size}; }
+    Extent all() const
+    {
+        return {is_listed_ ? Space::scratch : Space::receive, 0, call_.place.size};
+    }
     void gather();
     void swap_with(std::uint32_t step, std::uint16_t slot);
     void exchange();
     Graph::NodeIndex deliver();
+    void deliver_listed(Graph::NodeIndex arrived);
     template <typename Use>
     void for_each_part(std::uint32_t node, std::uint32_t count, const Use& use) const;
 
     const Call& call_;
     const Topology& topology_;
     Team node_;
+    bool is_listed_;
     Space room_;
     Graph graph_;
     std::vector<Graph::NodeIndex> here_;  ///< after these all that came so far is here
@@ -129,18 +136,37 @@ Graph::NodeIndex Builder::deliver()
     return add_join(graph_, placed);
 }
 
+/// Puts each block where the list says, once all are in scratch.
+void Builder::deliver_listed(Graph::NodeIndex arrived)
+{
+    for (std::uint32_t position = 0; position < call_.place.size; ++position) {
+        const std::uint32_t rank = topology_.by_position()[position];
+        if (rank != call_.place.rank || !call_.place.in_place) {
+            graph_.order(arrived,
+                         graph_.copy({Space::scratch, position, 1}, {Space::receive, rank, 1}));
+        }
+    }
+}
+
 Graph Builder::build()
 {
-    if (node_.index() != 0) {
+    constexpr TreeWay down{.slot = spread_slot};
+    const bool is_lead = node_.index() == 0;
+    graph_.scratch_blocks =
+        is_listed_ || (is_lead && room_ == Space::scratch) ? call_.place.size : 0;
+    Graph::NodeIndex ready = Graph::none;
+    if (is_lead) {
+        gather();
+        exchange();
+        ready = is_listed_ ? add_join(graph_, here_) : deliver();
+    } else {
         const auto sent = graph_.send(node_.rank_at(0), in_node_slot, own());
-        add_tree_spread(graph_, node_, {.slot = spread_slot}, all(),
-                        call_.place.in_place ? sent : Graph::none);
-        return std::move(graph_);
+        ready = call_.place.in_place && !is_listed_ ? sent : Graph::none;
     }
-    graph_.scratch_blocks = room_ == Space::scratch ? call_.place.size : 0;
-    gather();
-    exchange();
-    add_tree_spread(graph_, node_, {.slot = spread_slot}, all(), deliver());
+    const auto arrived = add_tree_spread(graph_, node_, down, all(), ready);
+    if (is_listed_) {
+        deliver_listed(arrived);
+    }
     return std::move(graph_);
 }
 
@@ -148,7 +174,12 @@ Graph Builder::build()
 
 Graph allgather_two_level(const Call& call)
 {
-    return Builder(call).build();
+    return Builder(call, false).build();
+}
+
+Graph allgatherv_two_level(const Call& call)
+{
+    return Builder(call, true).build();
 }
 
 }  // namespace headway::protocol::coll

@@ -209,6 +209,7 @@ Choices::Choices(std::span<const Choice> first) noexcept
         choice.graph_number = same != end ? same->graph_number : static_cast<std::uint16_t>(count);
         const Row& row = row_of(choice.algorithm);
         choice.keeps_order = row.keeps_order;
+        choice.keeps_order_of_nodes = row.keeps_order_of_nodes;
         choice.takes_listed = row.listing != Listing::no;
         choice.needs_levels = row.reads.topology;
         choice.needs_peers = row.reads.peers;

@@ -24,6 +24,7 @@ struct Shape {
     bool shares_cores = false;  ///< all ranks of the job are on one node, which has fewer cores
     bool spans_nodes = false;   ///< the ranks of the call are on several nodes
     bool has_levels = false;    ///< and some of those have more than one of them
+    bool are_nodes_contiguous = false;  ///< and those of each node follow each other
     /// The ranks may read each other's memory, and combine what lies there.
     bool reads_peers = false;
     bool is_one_process = false;  ///< the ranks of the call are in one
@@ -62,6 +63,7 @@ struct Choice {
     std::uint16_t graph_number = 0;
     bool is_built_in = false;  ///< no user named it
     bool keeps_order = false;  ///< as the algorithm's row, as the next
+    bool keeps_order_of_nodes = false;
     bool takes_listed = false;
     bool takes_any_size = false;
     bool needs_levels = false;
@@ -88,7 +90,8 @@ inline bool serves(const Choice& choice, const Shape& shape) noexcept
            (choice.cores == Cores::any || (choice.cores == Cores::shared) == shape.shares_cores) &&
            holds(choice.nodes, shape) && (!choice.needs_levels || shape.has_levels) &&
            (!choice.needs_peers || shape.reads_peers) &&
-           (choice.keeps_order || shape.is_commutative) &&
+           (choice.keeps_order || shape.is_commutative ||
+            (choice.keeps_order_of_nodes && shape.are_nodes_contiguous)) &&
            (choice.takes_listed || !shape.is_listed) &&
            (choice.takes_any_size || fits(row_of(choice.algorithm), shape.size, choice.tuning));
 }

@@ -2,6 +2,10 @@
 #include "protocol/coll/table.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "protocol/coll/topology.hpp"
 
 namespace headway::protocol::coll {
 
@@ -192,6 +196,7 @@ constexpr Row rows[] = {
      .build = allreduce_two_level,
      .in_place = InPlace::everyone,
      .keeps_order = false,
+     .keeps_order_of_nodes = true,
      .scratch = {.a_partner = 3},
      .reads = {.topology = true}},
     {.algorithm = Algorithm::allreduce_direct,
@@ -349,6 +354,14 @@ constexpr Row rows[] = {
      .in_place = InPlace::everyone,
      .listing = Listing::rotated,
      .scratch = {.a_rank = 1}},
+    {.algorithm = Algorithm::allgatherv_two_level,
+     .name = "allgatherv_two_level",
+     .collective = Collective::allgatherv,
+     .build = allgatherv_two_level,
+     .in_place = InPlace::everyone,
+     .listing = Listing::by_position,
+     .scratch = {.a_rank = 1},
+     .reads = {.topology = true}},
     {.algorithm = Algorithm::alltoall_pairwise,
      .name = "alltoall_pairwise",
      .collective = Collective::alltoall,
@@ -398,12 +411,26 @@ constexpr Row rows[] = {
      .build = of_place<scan_doubling>,
      .in_place = InPlace::everyone,
      .scratch = {.vectors = 2}},
+    {.algorithm = Algorithm::scan_two_level,
+     .name = "scan_two_level",
+     .collective = Collective::scan,
+     .build = scan_two_level,
+     .in_place = InPlace::everyone,
+     .scratch = {.vectors = 4, .a_partner = 1},
+     .reads = {.topology = true}},
     {.algorithm = Algorithm::exscan_doubling,
      .name = "exscan_doubling",
      .collective = Collective::exscan,
      .build = of_place<exscan_doubling>,
      .in_place = InPlace::everyone,
      .scratch = {.vectors = 3}},
+    {.algorithm = Algorithm::exscan_two_level,
+     .name = "exscan_two_level",
+     .collective = Collective::exscan,
+     .build = exscan_two_level,
+     .in_place = InPlace::everyone,
+     .scratch = {.vectors = 4, .a_partner = 1},
+     .reads = {.topology = true}},
     {.algorithm = Algorithm::reduce_scatter_halving,
      .name = "reduce_scatter_halving",
      .collective = Collective::reduce_scatter,
@@ -434,6 +461,17 @@ constexpr Row rows[] = {
      .build = of_place<reduce_scatter_pairwise>,
      .in_place = InPlace::everyone,
      .scratch = {.vectors = 1}},
+    {.algorithm = Algorithm::reduce_scatter_two_level,
+     .name = "reduce_scatter_two_level",
+     .collective = Collective::reduce_scatter,
+     .build = reduce_scatter_two_level,
+     .in_place = InPlace::everyone,
+     .keeps_order = false,
+     .keeps_order_of_nodes = true,
+     .ranks_max = 65536,
+     .listing = Listing::by_node,
+     .scratch = {.a_partner = 1, .a_node = 1},
+     .reads = {.topology = true}},
     {.algorithm = Algorithm::reduce_scatter_direct,
      .name = "reduce_scatter_direct",
      .collective = Collective::reduce_scatter,
@@ -483,6 +521,48 @@ const Row* find_row(std::string_view name) noexcept
 {
     const Row* const found = std::ranges::find(rows, name, &Row::name);
     return found != std::end(rows) ? found : nullptr;
+}
+
+namespace {
+
+std::vector<std::uint32_t> owners_by_node(Place place, const Topology& topology)
+{
+    const std::uint32_t node = topology.node_of(place.rank);
+    const auto ranks = topology.ranks_of(node);
+    std::vector<std::uint32_t> owners;
+    const auto add_vector = [&] {
+        owners.resize(owners.size() + place.size);
+        std::iota(owners.end() - static_cast<std::ptrdiff_t>(place.size), owners.end(), 0U);
+    };
+    if (place.rank != ranks.front()) {
+        add_vector();
+        return owners;
+    }
+    for (std::uint32_t row = 0; row < topology.node_count(); ++row) {
+        owners.insert(owners.end(), ranks.begin(), ranks.end());
+    }
+    // A vector for each child in a binomial tree.
+    for (auto child = std::bit_width(ranks.size() - 1); child != 0; --child) {
+        add_vector();
+    }
+    return owners;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> scratch_owners(Listing listing, Place place, const Topology* topology)
+{
+    if (listing == Listing::by_node) {
+        return owners_by_node(place, *topology);
+    }
+    if (listing == Listing::by_position) {
+        return {topology->by_position().begin(), topology->by_position().end()};
+    }
+    std::vector<std::uint32_t> owners(place.size);
+    for (std::uint32_t block = 0; block < place.size; ++block) {
+        owners[block] = listing == Listing::rotated ? (place.rank + block) % place.size : block;
+    }
+    return owners;
 }
 
 bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "protocol/coll/algorithms.hpp"
 
@@ -90,6 +91,7 @@ enum class Algorithm : std::uint8_t {
     allgather_two_level,
     allgather_direct,
     allgatherv_bruck,
+    allgatherv_two_level,
     alltoall_pairwise,
     alltoall_throttled,
     alltoall_bruck,
@@ -97,11 +99,14 @@ enum class Algorithm : std::uint8_t {
     alltoall_direct,
     scan_linear,
     scan_doubling,
+    scan_two_level,
     exscan_doubling,
+    exscan_two_level,
     reduce_scatter_halving,
     reduce_scatter_binomial,
     reduce_scatter_ring,
     reduce_scatter_pairwise,
+    reduce_scatter_two_level,
     reduce_scatter_direct,
     neighbor_allgather,
     neighbor_alltoall,
@@ -128,9 +133,13 @@ enum class Sizes : std::uint8_t { any, even, power_of_ports };
 enum class Listing : std::uint8_t {
     no,
     no_scratch,
-    as_send,     ///< block i of scratch has the size of send's block i mod size
-    as_receive,  ///< block i of scratch has the size of receive's block i, used in place only
-    rotated,     ///< block i of scratch has the size of rank (rank + i) mod size's
+    as_send,      ///< block i of scratch has the size of send's block i mod size
+    as_receive,   ///< block i of scratch has the size of receive's block i, used in place only
+    rotated,      ///< block i of scratch has the size of rank (rank + i) mod size's
+    by_position,  ///< block i of scratch has the size of the rank's at position i of the topology
+    /// Scratch of leads begins with the blocks of their nodes' ranks, once for each node. The rest,
+    /// and that of others, is as_send.
+    by_node,
 };
 
 /// Which fields of Call a builder reads besides place and root.
@@ -154,6 +163,7 @@ struct ScratchBound {
     std::uint32_t a_child = 0;   ///< vectors for each of radix children
     std::uint32_t a_rank = 0;    ///< blocks
     std::uint32_t a_member = 0;  ///< blocks for each rank and each rank of the own node
+    std::uint32_t a_node = 0;    ///< blocks for each node and each rank of the own node
 };
 
 struct Row {
@@ -163,6 +173,8 @@ struct Row {
     Graph (*build)(const Call& call);
     InPlace in_place = InPlace::nobody;
     bool keeps_order = true;  ///< right for operators that do not commute
+    /// Right for them where the ranks of each node follow each other.
+    bool keeps_order_of_nodes = false;
     Sizes sizes = Sizes::any;
     /// A slot has 16 bits: beyond, messages between two ranks would share names.
     std::uint32_t ranks_max = UINT32_MAX;
@@ -180,6 +192,10 @@ const Row& row_of(Algorithm algorithm) noexcept;
 
 /// Null: there is no such algorithm.
 const Row* find_row(std::string_view name) noexcept;
+
+/// Whose block each block of scratch is as long as, over and over, where blocks are listed. For
+/// `by_position` and `by_node` a topology.
+std::vector<std::uint32_t> scratch_owners(Listing listing, Place place, const Topology* topology);
 
 /// An algorithm of one group can serve `size` ranks, tuned like this.
 bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept;

@@ -9,7 +9,8 @@ Topology::Topology(std::span<const std::uint32_t> node_of_rank)
     : node_of_(node_of_rank.size()),
       ranks_(node_of_rank.size()),
       first_(1),
-      position_of_(node_of_rank.size())
+      position_of_(node_of_rank.size()),
+      run_of_(node_of_rank.size())
 {
     std::unordered_map<std::uint32_t, std::uint32_t> number;
     for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
@@ -27,7 +28,12 @@ Topology::Topology(std::span<const std::uint32_t> node_of_rank)
         position_of_[rank] = taken[node_of_[rank]]++;
         ranks_[position_of_[rank]] = rank;
         is_contiguous_ = is_contiguous_ && position_of_[rank] == rank;
+        if (rank == 0 || node_of_[rank] != node_of_[rank - 1]) {
+            run_begins_.push_back(rank);
+        }
+        run_of_[rank] = static_cast<std::uint32_t>(run_begins_.size() - 1);
     }
+    run_begins_.push_back(static_cast<std::uint32_t>(node_of_.size()));
 }
 
 }  // namespace headway::protocol::coll

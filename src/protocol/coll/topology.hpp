@@ -37,6 +37,16 @@ class Topology {
     /// Ranks that follow each other share nodes: every rank's position is its number.
     bool is_contiguous() const noexcept { return is_contiguous_; }
 
+    /// Runs are the longest ranges of ranks that share a node, in the order of ranks. Their number
+    /// is at least that of nodes, and just that where ranks that follow each other share nodes.
+    std::uint32_t run_count() const noexcept
+    {
+        return static_cast<std::uint32_t>(run_begins_.size() - 1);
+    }
+    std::uint32_t run_of(std::uint32_t rank) const noexcept { return run_of_[rank]; }
+    /// The first rank of a run; of the count of runs, the number of ranks.
+    std::uint32_t run_begin(std::uint32_t run) const noexcept { return run_begins_[run]; }
+
     /// Who speaks for a node: the root for its own one, else the first rank.
     std::uint32_t lead_of(std::uint32_t node, std::uint32_t root) const noexcept
     {
@@ -48,6 +58,8 @@ class Topology {
     std::vector<std::uint32_t> ranks_;
     std::vector<std::uint32_t> first_;  ///< by node, and one more
     std::vector<std::uint32_t> position_of_;
+    std::vector<std::uint32_t> run_of_;
+    std::vector<std::uint32_t> run_begins_;  ///< by run, and one more
     bool is_contiguous_ = true;
 };
 

@@ -162,6 +162,27 @@ TEST(Choices, FewMessagesLeaveANode)
               Algorithm::allreduce_halving_doubling);
 }
 
+TEST(Choices, LeadsKeepTheOrderOfRanksWhereNodesFollowEachOther)
+{
+    const Choices choices(
+        parse_choices("reduce_scatter any any any several two_level", "").value());
+    using enum Collective;
+    const auto between = [&](Collective collective, bool are_contiguous) {
+        return chosen(choices, collective,
+                      {.size = 8,
+                       .bytes = 8,
+                       .is_commutative = false,
+                       .spans_nodes = true,
+                       .has_levels = true,
+                       .are_nodes_contiguous = are_contiguous});
+    };
+    EXPECT_EQ(between(allreduce, true), Algorithm::allreduce_two_level);
+    EXPECT_EQ(between(allreduce, false), Algorithm::allreduce_recursive_doubling);
+    EXPECT_EQ(between(reduce_scatter, true), Algorithm::reduce_scatter_two_level);
+    EXPECT_EQ(between(reduce_scatter, false), Algorithm::reduce_scatter_binomial);
+    EXPECT_EQ(between(reduce, true), Algorithm::reduce_binomial);
+}
+
 TEST(Choices, KnobsForceWhereTheAlgorithmServes)
 {
     config::Knobs knobs;
