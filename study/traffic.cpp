@@ -239,7 +239,9 @@ Traffic counts_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::allgather_neighbor_exchange:
             return {size * size / 2, pairs};
         case Algorithm::alltoall_bruck:
-            return {size * round_messages(size, 1), size * digits_below(size, 2)};
+        case Algorithm::alltoall_bruck_ports:
+            return {size * round_messages(size, call.tuning.ports),
+                    size * digits_below(size, Count{call.tuning.ports} + 1)};
         case Algorithm::scan_doubling:
             return {prefix_messages(size), prefix_messages(size)};
         case Algorithm::exscan_doubling:

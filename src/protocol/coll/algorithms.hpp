@@ -260,9 +260,11 @@ Graph allgather_direct(Place place);
 /// Formula: N (N - 1) messages, as many blocks.
 Graph alltoall_pairwise(Place place, std::uint32_t window);
 
-/// Bruck: ceil(log2 size) rounds of half of the blocks each, through scratch. For short blocks.
-/// Formula: N R(N, 1) messages of N D(N, 2) blocks.
-Graph alltoall_bruck(Place place);
+/// Bruck with `ports` partners a round: in round j a block moves by its digit j to the base
+/// ports + 1, through scratch. For short blocks. With one port ceil(log2 size) rounds of half of
+/// the blocks each; with more, fewer rounds and fewer blocks in all.
+/// Formula: N R(N, ports) messages of N D(N, ports + 1) blocks.
+Graph alltoall_bruck(Place place, std::uint32_t ports);
 
 /// Two levels: blocks are gathered in each node, leads swap those of whole nodes, and hand them
 /// out. For short blocks.

@@ -2,10 +2,6 @@
 #include "protocol/coll/table.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
-
-#include "protocol/coll/topology.hpp"
 
 namespace headway::protocol::coll {
 
@@ -382,9 +378,18 @@ constexpr Row rows[] = {
     {.algorithm = Algorithm::alltoall_bruck,
      .name = "alltoall_bruck",
      .collective = Collective::alltoall,
-     .build = of_place<alltoall_bruck>,
+     .build = of_ports<alltoall_bruck>,
      .in_place = InPlace::everyone,
-     .scratch = {.vectors = 1, .a_rank = 2}},
+     .scratch = {.a_rank = 2},
+     .tuning = {.ports = 1}},
+    {.algorithm = Algorithm::alltoall_bruck_ports,
+     .name = "alltoall_bruck_ports",
+     .collective = Collective::alltoall,
+     .build = of_ports<alltoall_bruck>,
+     .in_place = InPlace::everyone,
+     .scratch = {.a_rank = 3},
+     .reads = {.ports = true},
+     .tuning = {.ports = 3}},
     {.algorithm = Algorithm::alltoall_two_level,
      .name = "alltoall_two_level",
      .collective = Collective::alltoall,
@@ -521,48 +526,6 @@ const Row* find_row(std::string_view name) noexcept
 {
     const Row* const found = std::ranges::find(rows, name, &Row::name);
     return found != std::end(rows) ? found : nullptr;
-}
-
-namespace {
-
-std::vector<std::uint32_t> owners_by_node(Place place, const Topology& topology)
-{
-    const std::uint32_t node = topology.node_of(place.rank);
-    const auto ranks = topology.ranks_of(node);
-    std::vector<std::uint32_t> owners;
-    const auto add_vector = [&] {
-        owners.resize(owners.size() + place.size);
-        std::iota(owners.end() - static_cast<std::ptrdiff_t>(place.size), owners.end(), 0U);
-    };
-    if (place.rank != ranks.front()) {
-        add_vector();
-        return owners;
-    }
-    for (std::uint32_t row = 0; row < topology.node_count(); ++row) {
-        owners.insert(owners.end(), ranks.begin(), ranks.end());
-    }
-    // A vector for each child in a binomial tree.
-    for (auto child = std::bit_width(ranks.size() - 1); child != 0; --child) {
-        add_vector();
-    }
-    return owners;
-}
-
-}  // namespace
-
-std::vector<std::uint32_t> scratch_owners(Listing listing, Place place, const Topology* topology)
-{
-    if (listing == Listing::by_node) {
-        return owners_by_node(place, *topology);
-    }
-    if (listing == Listing::by_position) {
-        return {topology->by_position().begin(), topology->by_position().end()};
-    }
-    std::vector<std::uint32_t> owners(place.size);
-    for (std::uint32_t block = 0; block < place.size; ++block) {
-        owners[block] = listing == Listing::rotated ? (place.rank + block) % place.size : block;
-    }
-    return owners;
 }
 
 bool fits(const Row& row, std::uint32_t size, const Tuning& tuning) noexcept

@@ -95,6 +95,7 @@ enum class Algorithm : std::uint8_t {
     alltoall_pairwise,
     alltoall_throttled,
     alltoall_bruck,
+    alltoall_bruck_ports,
     alltoall_two_level,
     alltoall_direct,
     scan_linear,

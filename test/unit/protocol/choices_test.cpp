@@ -62,9 +62,9 @@ void for_each_shape(const Use& use)
     for (const std::uint32_t size : {1U, 2U, 3U, 4U, 7U, 8U, 9U, 65536U, 65537U, 4'000'000U}) {
         for (const std::uint64_t bytes : {0ULL, 8ULL, 255ULL, 256ULL, 4095ULL, 4096ULL, 16383ULL,
                                           16384ULL, 131071ULL, 131072ULL, ~0ULL}) {
-            for (unsigned facts = 0; facts < 24; ++facts) {
+            for (unsigned facts = 0; facts < 32; ++facts) {
                 use(Shape{size, bytes, (facts & 1) != 0, (facts & 2) != 0, (facts & 4) != 0,
-                          facts >= 8, facts >= 16});
+                          facts >= 8, facts >= 16, facts >= 24});
             }
         }
     }
@@ -235,13 +235,16 @@ TEST(Choices, TwoLevelsServeWhereNodesHaveSeveralRanks)
         const Choices choices(forced);
         for_each_shape([&](const Shape& shape) {
             const Choice& choice = choices.find(row.collective, shape);
-            EXPECT_EQ(
-                choice.algorithm == row.algorithm,
-                shape.has_levels && (row.keeps_order || shape.is_commutative) && !shape.is_listed)
+            const bool keeps_order =
+                row.keeps_order || (row.keeps_order_of_nodes && shape.are_nodes_contiguous);
+            EXPECT_EQ(choice.algorithm == row.algorithm,
+                      shape.has_levels && (keeps_order || shape.is_commutative) &&
+                          (row.listing != Listing::no || !shape.is_listed) &&
+                          fits(row, shape.size, row.tuning))
                 << row.name << ", " << shape.size << " ranks";
         });
     }
-    EXPECT_EQ(families, 8);
+    EXPECT_EQ(families, 12);
 }
 
 TEST(Choices, LinesMayBeForSeveralNodes)
