@@ -6,9 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "study/contract.hpp"
@@ -20,11 +17,8 @@ class Expressions {
     using Value = std::uint32_t;
     static constexpr Value nothing = 0;
 
-    /// Requires: ranks * blocks below 2^31.
-    Expressions(std::uint32_t ranks, std::uint32_t blocks)
-        : blocks_(blocks), inputs_(ranks * blocks)
-    {
-    }
+    /// Forgets all; keeps its memory. Requires: ranks * blocks below 2^31.
+    void clear(std::uint32_t ranks, std::uint32_t blocks);
 
     Value input(Origin origin) const noexcept { return 1 + origin.rank * blocks_ + origin.block; }
     /// `lower` (op) `higher`; of nothing comes nothing.
@@ -37,24 +31,43 @@ class Expressions {
     std::optional<std::string> compare_input(Value value, Origin origin) const;
 
   private:
+    /// A block of some ranks that follow each other, each once.
+    struct Range {
+        std::uint32_t block = 0;
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;  ///< 0: it is not known to be one
+        bool is_ordered = false;  ///< known to be combined in the order of ranks
+    };
+    struct Combined {
+        Value lower;
+        Value higher;
+        Range range;
+    };
+    struct Known {
+        std::uint64_t operands = 0;
+        Value value = nothing;
+        std::uint32_t round = 0;  ///< else it is free
+    };
+
     bool is_input(Value value) const noexcept { return value <= inputs_; }
     Origin origin_of(Value value) const noexcept
     {
         return {(value - 1) / blocks_, (value - 1) % blocks_};
     }
+    Range range_of(Value value) const noexcept;
+    Known& place_of(std::uint64_t operands) noexcept;
+    void make_room();
+    std::optional<std::string> compare_leaves(Value value, Origin first, std::uint32_t count,
+                                              bool is_ordered);
     std::string describe(Value value) const;
 
-    std::uint32_t blocks_;
-    std::uint32_t inputs_;
-    std::vector<std::pair<Value, Value>> combined_;  ///< from inputs_ + 1 on
-    std::unordered_map<std::uint64_t, Value> known_;
-    /// Compared before, with this block, first rank and count.
-    struct Compared {
-        std::uint32_t block;
-        std::uint32_t first;
-        std::uint32_t count;
-    };
-    std::unordered_map<Value, Compared> right_;
+    std::uint32_t blocks_ = 1;
+    std::uint32_t inputs_ = 0;
+    std::vector<Combined> combined_;  ///< from inputs_ + 1 on
+    std::vector<Known> known_;        ///< by operands; a power of two, at most half of it taken
+    std::uint32_t round_ = 0;
+    std::vector<bool> has_;    ///< while it compares
+    std::vector<Value> open_;  ///< likewise
 };
 
 }  // namespace headway::study

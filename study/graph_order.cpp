@@ -3,12 +3,13 @@
 
 namespace headway::study {
 
-GraphOrder::GraphOrder(const engine::Graph& graph)
-    : after_(graph.edges().size()),
-      first_(graph.nodes().size() + 1),
-      into_(graph.nodes().size()),
-      words_((graph.nodes().size() + 63) / 64)
+void GraphOrder::assign(const engine::Graph& graph)
 {
+    const std::size_t nodes = graph.nodes().size();
+    after_.resize(graph.edges().size());
+    first_.assign(nodes + 1, 0);
+    into_.assign(nodes, 0);
+    words_ = (nodes + 63) / 64;
     for (const engine::Graph::Edge& edge : graph.edges()) {
         ++first_[edge.before + 1];
         ++into_[edge.after];
@@ -16,32 +17,32 @@ GraphOrder::GraphOrder(const engine::Graph& graph)
     for (std::size_t node = 1; node < first_.size(); ++node) {
         first_[node] += first_[node - 1];
     }
-    std::vector<std::uint32_t> filled(first_.begin(), first_.end() - 1);
+    left_.assign(first_.begin(), first_.end() - 1);
     for (const engine::Graph::Edge& edge : graph.edges()) {
-        after_[filled[edge.before]++] = edge.after;
+        after_[left_[edge.before]++] = edge.after;
     }
-    std::vector<std::uint32_t> waiting = into_;
-    sorted_.reserve(into_.size());
-    for (NodeIndex node = 0; node < into_.size(); ++node) {
-        if (waiting[node] == 0) {
+    left_ = into_;
+    sorted_.clear();
+    for (NodeIndex node = 0; node < nodes; ++node) {
+        if (into_[node] == 0) {
             sorted_.push_back(node);
         }
     }
     for (std::size_t next = 0; next < sorted_.size(); ++next) {
         for (const NodeIndex node : after(sorted_[next])) {
-            if (--waiting[node] == 0) {
+            if (--left_[node] == 0) {
                 sorted_.push_back(node);
             }
         }
     }
-    if (sorted_.size() == into_.size()) {
+    if (sorted_.size() == nodes) {
         close();
     }
 }
 
 void GraphOrder::close()
 {
-    before_.resize(into_.size() * words_);
+    before_.assign(into_.size() * words_, 0);
     for (const NodeIndex node : sorted_) {
         std::uint64_t* const own = &before_[node * words_];
         for (const NodeIndex next : after(node)) {

@@ -14,7 +14,10 @@ class GraphOrder {
   public:
     using NodeIndex = engine::Graph::NodeIndex;
 
-    explicit GraphOrder(const engine::Graph& graph);
+    GraphOrder() = default;
+    explicit GraphOrder(const engine::Graph& graph) { assign(graph); }
+    /// Becomes that of another graph; keeps its memory.
+    void assign(const engine::Graph& graph);
 
     /// The nodes, each after all before it. Shorter than the graph if that has a cycle.
     std::span<const NodeIndex> sorted() const noexcept { return sorted_; }
@@ -38,6 +41,7 @@ class GraphOrder {
     std::vector<NodeIndex> after_;      ///< all edges by their start
     std::vector<std::uint32_t> first_;  ///< by node: where its part of after_ begins
     std::vector<std::uint32_t> into_;
+    std::vector<std::uint32_t> left_;  ///< by node, while it sorts
     std::size_t words_ = 0;
     std::vector<std::uint64_t> before_;  ///< by node a set of nodes, of words_ words
 };

@@ -31,7 +31,7 @@ int main(int argc, char** argv)
     }
     std::fprintf(stderr,
                  "headway: usage: headway-study choices [--algorithms]\n"
-                 "                headway-study verify [--through P] [NAME ...]\n"
+                 "                headway-study verify [--through P] [--jobs N] [NAME ...]\n"
                  "                headway-study sim COLLECTIVE [--nodes N] [--ppn P] ...\n"
                  "                headway-study fit FILE [--set KEY=VALUE ...]\n"
                  "                headway-study graph COLLECTIVE [--ranks P] ...\n");

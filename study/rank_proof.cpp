@@ -2,7 +2,6 @@
 #include "study/rank_proof.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace headway::study {
 
@@ -42,6 +41,24 @@ std::uint32_t size_of(const RankContract& facts, Space space, std::uint32_t bloc
     return facts.scratch[block % facts.scratch.size()];
 }
 
+void add_sizes(const BlockNumbers& numbers, const RankContract& facts,
+               std::vector<std::uint32_t>& sizes)
+{
+    for (const SendBlock& block : facts.send) {
+        sizes.push_back(block.size);
+    }
+    for (const ReceiveBlock& block : facts.receive) {
+        sizes.push_back(block.size);
+    }
+    std::uint32_t left = numbers.count(Space::scratch);
+    while (left != 0) {
+        const auto more = std::min(left, static_cast<std::uint32_t>(facts.scratch.size()));
+        sizes.insert(sizes.end(), facts.scratch.begin(),
+                     facts.scratch.begin() + static_cast<std::ptrdiff_t>(more));
+        left -= more;
+    }
+}
+
 std::optional<std::uint32_t> find_other_size(const RankContract& source_facts, Extent source,
                                              const RankContract& target_facts, Extent target)
 {
@@ -55,13 +72,17 @@ std::optional<std::uint32_t> find_other_size(const RankContract& source_facts, E
 }
 
 std::optional<std::string> RankProof::examine(const Graph& graph, const GraphOrder& order,
-                                              const Contract& contract, std::uint32_t rank)
+                                              const Contract& contract, std::uint32_t rank,
+                                              MessageEnds& ends)
 {
     graph_ = &graph;
     order_ = &order;
     contract_ = &contract;
     facts_ = &contract.ranks[rank];
     rank_ = rank;
+    numbers_ = BlockNumbers(graph, *facts_);
+    sizes_.clear();
+    add_sizes(numbers_, *facts_, sizes_);
     if (order.sorted().size() != graph.nodes().size()) {
         return "the edges of its graph have a cycle";
     }
@@ -70,7 +91,7 @@ std::optional<std::string> RankProof::examine(const Graph& graph, const GraphOrd
             return fault;
         }
     }
-    if (auto fault = examine_names()) {
+    if (auto fault = examine_names(ends)) {
         return fault;
     }
     return examine_races();
@@ -78,7 +99,7 @@ std::optional<std::string> RankProof::examine(const Graph& graph, const GraphOrd
 
 std::optional<std::string> RankProof::examine_extent(Graph::NodeIndex node, Extent extent) const
 {
-    const std::uint64_t room = BlockNumbers(*graph_, *facts_).count(extent.space);
+    const std::uint64_t room = numbers_.count(extent.space);
     if (std::uint64_t{extent.first_block} + extent.block_count > room && extent.block_count != 0) {
         const std::uint64_t first = std::max<std::uint64_t>(extent.first_block, room);
         return describe(*graph_, node) + " touches block " + std::to_string(first) + " of " +
@@ -130,7 +151,10 @@ std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
                " blocks from block " + say(step.source.first_block) + " to " +
                say(step.target.block_count);
     }
-    if (const auto other = find_other_size(*facts_, step.source, *facts_, step.target)) {
+    const std::uint32_t* const source = sizes_.data() + numbers_.first(step.source);
+    const std::uint32_t* const target = sizes_.data() + numbers_.first(step.target);
+    if (!std::equal(source, source + step.source.block_count, target)) {
+        const auto other = find_other_size(*facts_, step.source, *facts_, step.target);
         return describe(*graph_, node) + " takes block " + say(step.source.first_block + *other) +
                " of " + std::string(name_of(step.source.space)) + " to block " +
                say(step.target.first_block + *other) + " of " +
@@ -140,57 +164,40 @@ std::optional<std::string> RankProof::examine_node(Graph::NodeIndex node) const
 }
 
 /// Two messages of one name must not be under way at once.
-std::optional<std::string> RankProof::examine_names()
+std::optional<std::string> RankProof::examine_names(MessageEnds& ends) const
 {
-    using Name = std::tuple<bool, std::uint32_t, std::uint16_t, std::uint32_t>;
-    std::vector<Name> names;
-    for (std::uint32_t place = 0; place < order_->sorted().size(); ++place) {
-        const GraphNode& step = graph_->nodes()[order_->sorted()[place]];
-        if (is_message(step.kind)) {
-            names.emplace_back(leaves(step.kind), step.peer, step.slot, place);
-        }
+    const auto unordered = ends.add(*graph_, *order_);
+    if (!unordered) {
+        return std::nullopt;
     }
-    std::ranges::sort(names);
-    for (std::size_t i = 1; i < names.size(); ++i) {
-        const auto& [does_leave, peer, slot, place] = names[i - 1];
-        const auto& [does_next_leave, next_peer, next_slot, next_place] = names[i];
-        const Graph::NodeIndex first = order_->sorted()[place];
-        const Graph::NodeIndex second = order_->sorted()[next_place];
-        if (does_leave == does_next_leave && peer == next_peer && slot == next_slot &&
-            !order_->is_before(first, second)) {
-            return describe(*graph_, first) + " and node " + say(second) +
-                   " have one name, but no edges say which is the first";
-        }
-    }
-    return std::nullopt;
+    return describe(*graph_, unordered->first) + " and node " + say(unordered->second) +
+           " have one name, but no edges say which is the first";
 }
 
 // In a sorted order it is enough that each access comes after the last write, and each write after
 // all that read since: what was before that is before it too.
 std::optional<std::string> RankProof::examine_races()
 {
-    const BlockNumbers numbers(*graph_, *facts_);
-    const std::uint32_t sends = numbers.count(Space::send);
-    touched_.assign(numbers.count(), {nobody, nobody});
+    const std::uint32_t sends = numbers_.count(Space::send);
+    touched_.assign(numbers_.count(), {nobody, nobody});
     readers_.clear();
     for (const Graph::NodeIndex node : order_->sorted()) {
         const GraphNode& step = graph_->nodes()[node];
-        std::optional<std::string> fault;
-        const auto note = [&](std::optional<std::string> found) {
-            fault = fault ? fault : std::move(found);
-        };
         if (has_own_source(step.kind)) {
-            note(read(node, numbers.first(step.source), step.source.block_count));
+            if (auto fault = read(node, numbers_.first(step.source), step.source.block_count)) {
+                return fault;
+            }
         }
-        const bool is_of_both = contract_->do_spaces_overlap && has_target(step.kind) &&
-                                step.target.space == Space::receive && step.target.block_count != 0;
-        if (is_of_both) {
-            note(write(node, 0, sends));
+        if (!has_target(step.kind)) {
+            continue;
         }
-        if (has_target(step.kind)) {
-            note(write(node, numbers.first(step.target), step.target.block_count));
+        if (contract_->do_spaces_overlap && step.target.space == Space::receive &&
+            step.target.block_count != 0) {
+            if (auto fault = write(node, 0, sends)) {
+                return fault;
+            }
         }
-        if (fault) {
+        if (auto fault = write(node, numbers_.first(step.target), step.target.block_count)) {
             return fault;
         }
     }
@@ -233,15 +240,14 @@ std::optional<std::string> RankProof::write(Graph::NodeIndex node, std::uint32_t
 std::string RankProof::say_race(Graph::NodeIndex one, Graph::NodeIndex other,
                                 std::uint32_t block) const
 {
-    const BlockNumbers numbers(*graph_, *facts_);
     Space space = Space::scratch;
     for (const Space each : {Space::receive, Space::send}) {
-        if (block < numbers.first(each) + numbers.count(each)) {
+        if (block < numbers_.first(each) + numbers_.count(each)) {
             space = each;
         }
     }
     return describe(*graph_, one) + " and " + describe(*graph_, other) + " touch block " +
-           say(block - numbers.first(space)) + " of " + std::string(name_of(space)) +
+           say(block - numbers_.first(space)) + " of " + std::string(name_of(space)) +
            " at once: no edges order them";
 }
 

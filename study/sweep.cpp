@@ -77,7 +77,13 @@ Posed pose(const Case& one)
 
 std::optional<std::string> examine(const Posed& posed)
 {
-    const Verdict verdict = verify(posed.graphs, posed.contract);
+    Verifier verifier;
+    return examine(posed, verifier);
+}
+
+std::optional<std::string> examine(const Posed& posed, Verifier& verifier)
+{
+    const Verdict verdict = verifier.verify(posed.graphs, posed.contract);
     if (verdict.fault) {
         return verdict.fault;
     }
@@ -171,18 +177,19 @@ std::vector<std::vector<std::uint32_t>> topologies_of(const coll::Row& row, std:
 }
 
 /// Examines one case; returns whether the sweep goes on.
-bool examine_case(const Case& one, Swept& swept)
+bool examine_case(const Case& one, Verifier& verifier, Swept& swept)
 {
     const Posed posed = pose(one);
     ++swept.cases;
     swept.messages += posed.traffic.messages;
-    if (const auto fault = examine(posed)) {
+    if (const auto fault = examine(posed, verifier)) {
         swept.fault = one.sentence() + ": " + *fault;
     }
     return !swept.fault;
 }
 
-bool sweep_size(const coll::Row& row, std::uint32_t size, const Reach& reach, Swept& swept)
+bool sweep_size(const coll::Row& row, std::uint32_t size, const Reach& reach, Verifier& verifier,
+                Swept& swept)
 {
     const auto tunings = tunings_of(row, reach);
     const auto topologies = topologies_of(row, size);
@@ -194,7 +201,8 @@ bool sweep_size(const coll::Row& row, std::uint32_t size, const Reach& reach, Sw
                                    tuning, nodes};
                     const bool exists = (!one.in_place || row.in_place != coll::InPlace::nobody) &&
                                         (!one.is_listed || row.listing != Listing::no);
-                    if (exists && coll::fits(row, size, tuning) && !examine_case(one, swept)) {
+                    if (exists && coll::fits(row, size, tuning) &&
+                        !examine_case(one, verifier, swept)) {
                         return false;
                     }
                 }
@@ -209,8 +217,9 @@ bool sweep_size(const coll::Row& row, std::uint32_t size, const Reach& reach, Sw
 Swept sweep(const coll::Row& row, const Reach& reach)
 {
     Swept swept;
+    Verifier verifier;
     for (const std::uint32_t size : sizes_of(reach)) {
-        if (!sweep_size(row, size, reach, swept)) {
+        if (!sweep_size(row, size, reach, verifier, swept)) {
             break;
         }
     }
@@ -265,6 +274,7 @@ Posed pose_between_groups(Algorithm algorithm, std::uint32_t size, std::uint32_t
 Swept sweep_between_groups(Algorithm algorithm, const Reach& reach)
 {
     Swept swept;
+    Verifier verifier;
     const coll::Collective collective = collective_of(algorithm);
     for (const std::uint32_t size : sizes_of(reach)) {
         for (std::uint32_t first = 1; first < size; ++first) {
@@ -279,7 +289,7 @@ Swept sweep_between_groups(Algorithm algorithm, const Reach& reach)
                 const Posed posed = pose_between_groups(algorithm, size, first, root);
                 ++swept.cases;
                 swept.messages += posed.traffic.messages;
-                if (const auto fault = examine(posed)) {
+                if (const auto fault = examine(posed, verifier)) {
                     swept.fault = "between groups of " + std::to_string(first) + " and " +
                                   std::to_string(size - first) + " ranks, root " +
                                   std::to_string(root) + ": " + *fault;
@@ -329,13 +339,14 @@ Neighborhoods drawn_by(std::uint32_t seed, std::uint32_t size)
     return all;
 }
 
-bool examine_neighbors(const Neighborhoods& all, const std::string& name, Swept& swept)
+bool examine_neighbors(const Neighborhoods& all, const std::string& name, Verifier& verifier,
+                       Swept& swept)
 {
     for (const bool has_one_block : {false, true}) {
         const Posed posed = pose_neighbors(all, has_one_block);
         ++swept.cases;
         swept.messages += posed.traffic.messages;
-        if (const auto fault = examine(posed)) {
+        if (const auto fault = examine(posed, verifier)) {
             swept.fault = "neighbor_exchange on " + name + ": " + *fault;
             return false;
         }
@@ -348,8 +359,10 @@ bool examine_neighbors(const Neighborhoods& all, const std::string& name, Swept&
 Swept sweep_neighbors(const Reach& reach)
 {
     Swept swept;
+    Verifier verifier;
     for (const std::uint32_t size : sizes_of(reach)) {
-        if (!examine_neighbors(drawn_by(size, size), "a graph of " + std::to_string(size), swept)) {
+        if (!examine_neighbors(drawn_by(size, size), "a graph of " + std::to_string(size), verifier,
+                               swept)) {
             return swept;
         }
     }
@@ -357,7 +370,8 @@ Swept sweep_neighbors(const Reach& reach)
         for (int height = 1; height < 5; ++height) {
             if (!examine_neighbors(
                     grid(width, height),
-                    "a grid of " + std::to_string(width) + " x " + std::to_string(height), swept)) {
+                    "a grid of " + std::to_string(width) + " x " + std::to_string(height), verifier,
+                    swept)) {
                 return swept;
             }
         }

@@ -43,6 +43,7 @@ Posed pose_neighbors(const Neighborhoods& all, bool has_one_block);
 
 /// Why the graphs of a call do not do what they must; also where messages, blocks or bytes are not
 /// as many as the formula says, or a rank needs more scratch than its bound.
+std::optional<std::string> examine(const Posed& posed, Verifier& verifier);
 std::optional<std::string> examine(const Posed& posed);
 
 /// How far a sweep goes.

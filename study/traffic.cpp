@@ -189,28 +189,19 @@ Traffic direct_traffic(Algorithm algorithm, Count size)
     }
 }
 
-/// The bytes are not there yet.
-Traffic counts_of(const coll::Row& row, const coll::Call& call)
+/// Algorithms of one level that only send.
+Traffic flat_traffic(Algorithm algorithm, const coll::Call& call)
 {
     const Count size = call.place.size;
     const Count pairs = size * (size - 1);
     const Count forwarded = call.root != 0 ? 1 : 0;
-    if (row.reads.topology) {
-        return TwoLevel(call).traffic(row.collective);
-    }
-    if (row.reads.segments) {
-        return {call.tuning.segments * (size - 1), call.tuning.segments * (size - 1)};
-    }
-    if (row.reads.peers) {
-        return direct_traffic(row.algorithm, size);
-    }
-    switch (row.algorithm) {
+    switch (algorithm) {
         case Algorithm::barrier_dissemination:
         case Algorithm::barrier_dissemination_ports:
             return {size * round_messages(size, call.tuning.ports), 0};
         case Algorithm::barrier_linear:
         case Algorithm::allreduce_linear:
-            return {2 * (size - 1), row.algorithm == Algorithm::barrier_linear ? 0 : 2 * size - 2};
+            return {2 * (size - 1), algorithm == Algorithm::barrier_linear ? 0 : 2 * size - 2};
         case Algorithm::bcast_scatter_ring:
             return {size - 1 + pairs - subtree_blocks(size), pairs};
         case Algorithm::reduce_flat:
@@ -220,7 +211,7 @@ Traffic counts_of(const coll::Row& row, const coll::Call& call)
         case Algorithm::reduce_halving_gather:
         case Algorithm::allreduce_halving_doubling:
         case Algorithm::reduce_scatter_halving:
-            return halving_traffic(row.algorithm, size, call.root);
+            return halving_traffic(algorithm, size, call.root);
         case Algorithm::allreduce_recursive_doubling:
             return {doubling_messages(size), doubling_messages(size)};
         case Algorithm::allreduce_ring:
@@ -261,6 +252,22 @@ Traffic counts_of(const coll::Row& row, const coll::Call& call)
             // Trees of one vector, and everything that goes straight from or to the root.
             return {size - 1, size - 1};
     }
+}
+
+/// The bytes are not there yet.
+Traffic counts_of(const coll::Row& row, const coll::Call& call)
+{
+    if (row.reads.topology) {
+        return TwoLevel(call).traffic(row.collective);
+    }
+    if (row.reads.segments) {
+        const Count messages = Count{call.tuning.segments} * (call.place.size - 1);
+        return {messages, messages};
+    }
+    if (row.reads.peers) {
+        return direct_traffic(row.algorithm, call.place.size);
+    }
+    return flat_traffic(row.algorithm, call);
 }
 
 /// Bytes of `count` blocks whose sizes are named from 0 on.

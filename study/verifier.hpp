@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,23 @@ struct Verdict {
     Traffic traffic;  ///< where nothing is wrong
 };
 
-/// Requires: as many graphs as the contract has ranks.
+/// Verifies calls one after the other; keeps its memory.
+class Verifier {
+  public:
+    Verifier();
+    ~Verifier();
+    Verifier(const Verifier&) = delete;
+    Verifier& operator=(const Verifier&) = delete;
+
+    /// Requires: as many graphs as the contract has ranks, at most 131072.
+    Verdict verify(std::span<const engine::Graph> graphs, const Contract& contract);
+
+  private:
+    struct Memory;
+    std::unique_ptr<Memory> memory_;
+};
+
+/// The same for one call.
 Verdict verify(std::span<const engine::Graph> graphs, const Contract& contract);
 
 /// "node 5 (send to rank 3 in slot 1)", for sentences about graphs.

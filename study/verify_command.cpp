@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <ctime>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "study/option_words.hpp"
@@ -54,6 +60,62 @@ int complain(const std::string& sentence)
     return 2;
 }
 
+/// A family after its sweep.
+struct Done {
+    Swept swept;
+    double seconds = 0;
+};
+
+/// Each family is swept by whichever thread is free next.
+class Sweeps {
+  public:
+    Sweeps(std::vector<Family> families, Reach reach)
+        : families_(std::move(families)), reach_(std::move(reach)), done_(families_.size())
+    {
+    }
+
+    std::span<const Family> families() const noexcept { return families_; }
+
+    void start(std::size_t threads)
+    {
+        for (std::size_t i = 0; i < threads; ++i) {
+            threads_.emplace_back([this] { work(); });
+        }
+    }
+
+    const Done& wait_for(std::size_t family)
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return done_[family].has_value(); });
+        return *done_[family];
+    }
+
+  private:
+    void work()
+    {
+        std::unique_lock lock(mutex_);
+        while (next_ < families_.size()) {
+            const std::size_t family = next_++;
+            lock.unlock();
+            const auto start = std::chrono::steady_clock::now();
+            Done done{families_[family].sweep(reach_)};
+            done.seconds =
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            lock.lock();
+            done_[family] = std::move(done);
+            changed_.notify_all();
+        }
+    }
+
+    std::vector<Family> families_;
+    Reach reach_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t next_ = 0;                   ///< under the mutex, as is done_
+    std::vector<std::optional<Done>> done_;  ///< by family
+    std::vector<std::jthread> threads_;      ///< last: they end before the rest goes
+};
+
 }  // namespace
 
 int run_verify(std::span<const std::string_view> arguments)
@@ -65,40 +127,40 @@ int run_verify(std::span<const std::string_view> arguments)
     if (is_short) {
         reach.samples.clear();
     }
+    const std::size_t jobs = words.take_number(
+        "--jobs", std::clamp(std::thread::hardware_concurrency(), 1U, 64U), 1, 1024);
     if (words.fault()) {
         return complain(*words.fault());
     }
     const auto names = words.rest();
+    std::vector<Family> wanted = families();
+    std::erase_if(wanted, [&](const Family& family) { return !is_wanted(family, names); });
+    if (wanted.empty()) {
+        return complain("no algorithm has a name that begins with '" + std::string(names.front()) +
+                        "'");
+    }
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t cases = 0;
     std::uint64_t messages = 0;
     int failed = 0;
-    int done = 0;
-    for (const Family& family : families()) {
-        if (!is_wanted(family, names)) {
-            continue;
-        }
-        const auto start = std::chrono::steady_clock::now();
-        const Swept swept = family.sweep(reach);
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-        std::printf("%-30s %8llu calls %10llu messages %7.2f s  %s\n", family.name.c_str(),
-                    static_cast<unsigned long long>(swept.cases),
-                    static_cast<unsigned long long>(swept.messages), took.count(),
+    Sweeps sweeps(std::move(wanted), std::move(reach));
+    sweeps.start(jobs);
+    for (std::size_t i = 0; i < sweeps.families().size(); ++i) {
+        const auto& [swept, seconds] = sweeps.wait_for(i);
+        std::printf("%-30s %8llu calls %10llu messages %7.2f s  %s\n",
+                    sweeps.families()[i].name.c_str(), static_cast<unsigned long long>(swept.cases),
+                    static_cast<unsigned long long>(swept.messages), seconds,
                     swept.fault ? swept.fault->c_str() : "ok");
         std::fflush(stdout);
         cases += swept.cases;
         messages += swept.messages;
         failed += swept.fault ? 1 : 0;
-        ++done;
-    }
-    if (done == 0) {
-        return complain("no algorithm has a name that begins with '" + std::string(names.front()) +
-                        "'");
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    std::printf("%d algorithms, %llu calls, %llu messages: %d wrong (%.1f s)\n", done,
-                static_cast<unsigned long long>(cases), static_cast<unsigned long long>(messages),
-                failed, took.count());
+    std::printf("%zu algorithms, %llu calls, %llu messages: %d wrong (%.1f s, %.1f s of CPU)\n",
+                sweeps.families().size(), static_cast<unsigned long long>(cases),
+                static_cast<unsigned long long>(messages), failed, took.count(),
+                static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
     return failed == 0 ? 0 : 1;
 }
 
