@@ -157,6 +157,16 @@ TEST(Choices, FewMessagesLeaveANode)
     EXPECT_EQ(between(allreduce, 8, false), Algorithm::allreduce_recursive_doubling);
     EXPECT_EQ(between(allgather, 4095, true), Algorithm::allgather_two_level);
     EXPECT_EQ(between(allgather, 4096, true), Algorithm::allgather_ring);
+    EXPECT_EQ(between(scan, 1 << 20, false), Algorithm::scan_two_level);
+    EXPECT_EQ(between(exscan, 1 << 20, false), Algorithm::exscan_two_level);
+    EXPECT_EQ(between(reduce_scatter, 8191, true), Algorithm::reduce_scatter_two_level);
+    EXPECT_EQ(between(reduce_scatter, 8192, true), Algorithm::reduce_scatter_ring);
+    EXPECT_EQ(between(reduce_scatter, 8, false), Algorithm::reduce_scatter_binomial);
+    EXPECT_EQ(
+        chosen(
+            choices, allgatherv,
+            {.size = 8, .bytes = 4095, .is_listed = true, .spans_nodes = true, .has_levels = true}),
+        Algorithm::allgatherv_two_level);
     // A rank a node: there is one level.
     EXPECT_EQ(chosen(choices, allreduce, {.size = 8, .bytes = 1 << 20, .spans_nodes = true}),
               Algorithm::allreduce_halving_doubling);
@@ -164,8 +174,7 @@ TEST(Choices, FewMessagesLeaveANode)
 
 TEST(Choices, LeadsKeepTheOrderOfRanksWhereNodesFollowEachOther)
 {
-    const Choices choices(
-        parse_choices("reduce_scatter any any any several two_level", "").value());
+    const Choices choices;
     using enum Collective;
     const auto between = [&](Collective collective, bool are_contiguous) {
         return chosen(choices, collective,
