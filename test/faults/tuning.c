@@ -109,6 +109,13 @@ static void reductions(struct world* w, int length, int is_map)
     MPI_Exscan(w->in, w->out, count, type, op, w->comm);
     if (w->rank > 0)
         check_reduced(w, "exscan", total, w->rank, is_map);
+    fill(w, w->out, total);
+    MPI_Scan(MPI_IN_PLACE, w->out, count, type, op, w->comm);
+    check_reduced(w, "scan in place", total, w->rank + 1, is_map);
+    fill(w, w->out, total);
+    MPI_Exscan(MPI_IN_PLACE, w->out, count, type, op, w->comm);
+    if (w->rank > 0)
+        check_reduced(w, "exscan in place", total, w->rank, is_map);
 }
 
 static void scattered(struct world* w, int length)
@@ -119,6 +126,16 @@ static void scattered(struct world* w, int length)
     MPI_Reduce_scatter_block(w->in, w->out, each, MPI_UINT32_T, MPI_SUM, w->comm);
     for (int i = 0; i < each; ++i)
         expect(w, "reduce_scatter_block", each, w->out[i], sum_of(w->size, w->rank * each + i));
+    fill(w, w->out, each * w->size);
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, w->out, each, MPI_UINT32_T, MPI_SUM, w->comm);
+    for (int i = 0; i < each; ++i)
+        expect(w, "reduce_scatter_block in place", each, w->out[i],
+               sum_of(w->size, w->rank * each + i));
+    const int maps = each / 2;
+    MPI_Reduce_scatter_block(w->in, w->out, maps, w->pair, w->after, w->comm);
+    for (int i = 0; i < 2 * maps; ++i)
+        expect(w, "reduce_scatter_block of maps", maps, w->out[i],
+               maps_of(w->size, 2 * w->rank * maps + i));
     for (int rank = 0; rank < w->size; ++rank) {
         counts[rank] = rank % 2 == 0 ? each : 0;
         first += rank < w->rank ? counts[rank] : 0;
@@ -126,6 +143,10 @@ static void scattered(struct world* w, int length)
     MPI_Reduce_scatter(w->in, w->out, counts, MPI_UINT32_T, MPI_SUM, w->comm);
     for (int i = 0; i < counts[w->rank]; ++i)
         expect(w, "reduce_scatter", each, w->out[i], sum_of(w->size, first + i));
+    fill(w, w->out, each * w->size);
+    MPI_Reduce_scatter(MPI_IN_PLACE, w->out, counts, MPI_UINT32_T, MPI_SUM, w->comm);
+    for (int i = 0; i < counts[w->rank]; ++i)
+        expect(w, "reduce_scatter in place", each, w->out[i], sum_of(w->size, first + i));
 }
 
 static void rooted(struct world* w, int length, int root)
@@ -197,6 +218,13 @@ static void exchanged(struct world* w, int length)
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
     for (int i = 0; i < each * w->size; ++i)
         expect(w, "allgather in place", each, w->out[i], mark(i / each, i % each));
+    memset(w->out, 0, sizeof(uint32_t) * (size_t)(each * w->size));
+    memcpy(w->out + w->rank * each, w->in, sizeof(uint32_t) * (size_t)each);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, counts, places, MPI_UINT32_T, w->comm);
+    for (int i = 0; i < each * w->size; ++i) {
+        if (i % each < counts[i / each])
+            expect(w, "allgatherv in place", each, w->out[i], mark(i / each, i % each));
+    }
     memcpy(w->out, w->in, sizeof(uint32_t) * (size_t)(each * w->size));
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_UINT32_T, w->out, each, MPI_UINT32_T, w->comm);
     for (int i = 0; i < each * w->size; ++i)

@@ -195,7 +195,7 @@ class NodesTest(JobTest):
     # Ranks, which of them share a node, and the frames of the last one in 100 barriers of two
     # levels: leads disseminate and release their nodes, others tell their lead.
     places = ((4, "(vector,(0,2,2))", 100), (5, "(vector,(0,2,1))", 100),
-              (4, "(vector,(0,1,3),(1,1,1))", 100))
+              (4, "(vector,(0,1,3),(1,1,1))", 100), (6, "(vector,(0,3,2))", 100))
 
     @classmethod
     def setUpClass(cls):
