@@ -15,7 +15,7 @@ namespace headway::protocol::coll {
 namespace {
 
 constexpr std::string_view cores_words[] = {"any", "own", "shared"};
-constexpr std::string_view nodes_words[] = {"any", "one", "several", "process"};
+constexpr std::string_view nodes_words[] = {"any", "one", "several", "process", "levels"};
 constexpr std::string_view any_word = "any";
 constexpr std::string_view blanks = " \t\r";
 constexpr std::string_view suffixes[] = {"", "K", "M", "G", "T"};  ///< powers of 1024
@@ -215,7 +215,7 @@ base::Result<Choice> choice_of(const std::vector<std::string_view>& words)
     const auto* const nodes = std::ranges::find(nodes_words, words[4]);
     if (nodes == std::end(nodes_words)) {
         return base::Failure{in_quotes(words[4]) +
-                             " are no nodes; write any, one, several or process"};
+                             " are no nodes; write any, one, process, several or levels"};
     }
     choice.nodes = static_cast<Nodes>(nodes - nodes_words);
     if (auto parsed = parse_algorithm(words[5], choice); !parsed) {

@@ -8,8 +8,8 @@
 //
 // Ranks and bytes are one number, "first..", "..last", "first..last" or "any"; bytes are of the
 // vector or of one rank's block. Cores are "own" (each rank has one), "shared" (the job is on one
-// node that has fewer) or "any"; nodes are "one" (the ranks of the call are on one), "several" or
-// "any". What follows # is for people.
+// node that has fewer) or "any"; nodes are "one" (the ranks of the call are on one), "process" (and
+// there in one), "several", "levels" (and some share one) or "any". What follows # is for people.
 #pragma once
 
 #include <string>

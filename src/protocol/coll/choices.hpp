@@ -45,8 +45,9 @@ struct Range {
 /// Whether the ranks of a job, on one node, have a core each.
 enum class Cores : std::uint8_t { any, own, shared };
 
-/// Whether the ranks of a call are on one node, and there in one process.
-enum class Nodes : std::uint8_t { any, one, several, process };
+/// Whether the ranks of a call are on one node, and there in one process; or on several, and there
+/// some share one (levels).
+enum class Nodes : std::uint8_t { any, one, several, process, levels };
 
 /// One line: calls like these are served by that algorithm, so tuned, if it can serve them.
 struct Choice {
@@ -78,6 +79,8 @@ inline bool holds(Nodes nodes, const Shape& shape) noexcept
             return true;
         case Nodes::process:
             return shape.is_one_process;
+        case Nodes::levels:
+            return shape.has_levels;
         default:
             return (nodes == Nodes::several) == shape.spans_nodes;
     }

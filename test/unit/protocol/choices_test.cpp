@@ -350,7 +350,7 @@ TEST(Choices, MalformedFilesAreRefusedByLine)
     EXPECT_EQ(fault("bcast any any some any flat"),
               before + "'some' are no cores; write any, own or shared");
     EXPECT_EQ(fault("bcast any any any two flat"),
-              before + "'two' are no nodes; write any, one, several or process");
+              before + "'two' are no nodes; write any, one, process, several or levels");
     EXPECT_EQ(fault("bcast any any any any ring"),
               before +
                   "there is no algorithm 'ring' of bcast; there are flat, binomial, "
