@@ -85,9 +85,14 @@ class TwoLevel {
     {
     }
 
-    Traffic traffic(coll::Collective collective) const
+    Traffic traffic(const coll::Row& row) const
     {
-        switch (collective) {
+        if (row.algorithm == Algorithm::allreduce_many_leads) {
+            const Count messages =
+                coll::many_leads_pieces(topology_) * (2 * inside_ + doubling_messages(nodes_));
+            return {messages, messages};
+        }
+        switch (row.collective) {
             case coll::Collective::barrier:
                 return {2 * inside_ + nodes_ * round_messages(nodes_, call_.tuning.ports), 0};
             case coll::Collective::allreduce: {
@@ -258,7 +263,7 @@ Traffic flat_traffic(Algorithm algorithm, const coll::Call& call)
 Traffic counts_of(const coll::Row& row, const coll::Call& call)
 {
     if (row.reads.topology) {
-        return TwoLevel(call).traffic(row.collective);
+        return TwoLevel(call).traffic(row);
     }
     if (row.reads.segments) {
         const Count messages = Count{call.tuning.segments} * (call.place.size - 1);

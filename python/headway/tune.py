@@ -55,7 +55,7 @@ CALLS = {
 }
 # Values of what algorithms are tuned by that are tried.
 PARAMETERS = {"radix": ("4", "8"), "ports": ("3",), "window": ("4",), "segments": ("8", "32")}
-NEEDS_NODES = "two_level"
+NEEDS_NODES = ("two_level", "many_leads")
 RANKS_MAX = 1024
 DELAY_MAX_US = 10_000_000
 
@@ -193,7 +193,7 @@ def candidates(listing: str, collectives: Sequence[str]) -> dict[str, list[str]]
         collective, _, names = line.partition(": ")
         if collective in collectives:
             found[collective] = [word for name in names.split(", ") for word in _words(name)
-                                 if word.partition(":")[0] != NEEDS_NODES]
+                                 if word.partition(":")[0] not in NEEDS_NODES]
     return found
 
 

@@ -115,7 +115,7 @@ def names_of(algorithm: Algorithm, size: int, root: int) -> dict[str, int]:
     tuning |= {key: TUNING[key] for key in algorithm.reads if key in TUNING}
     return tuning | {"N": size, "C": power, "S": size - power, "F": int(root != 0),
                      "G": int(root < 2 * (size - power) and root % 2 == 0),
-                     "M": len(nodes), "X": len(nodes),
+                     "M": len(nodes), "X": len(nodes), "L": max(nodes),
                      "m": nodes[root // RANKS_A_NODE], "Q": sum(count**2 for count in nodes)}
 
 

@@ -36,6 +36,7 @@
 //   F       1 where the root is not rank 0, else 0
 //   G       1 where the root is a surplus rank, which folds into a neighbour, else 0
 //   M       nodes, m ranks of the root's, Q the sum of the squares of the ranks of each
+//   L       ranks of the largest node
 //   X       runs: the longest ranges of ranks that share a node; M where these follow each other
 // The direct algorithms read each other's memory, so they are for ranks of one node: their blocks
 // are those that are read, their messages what publish nodes tell, and empty ones of who has read.
@@ -166,6 +167,14 @@ Graph allreduce_ring(Place place);
 /// spread in each node. Keeps rank order where the ranks of each node follow each other.
 /// Formula: 2 (N - M) + E(M) messages, as many blocks.
 Graph allreduce_two_level(const Call& call);
+
+/// Two levels in which every rank leads: a node's ranks share out the pieces of the vector, as many
+/// as the largest node has ranks (at most 1024). Members send every lead its pieces, leads of one
+/// piece double recursively and send the result to their nodes. For long vectors and operators that
+/// commute.
+/// Formula: 2 L (N - M) + L E(M) messages, as many blocks.
+Graph allreduce_many_leads(const Call& call);
+std::uint32_t many_leads_pieces(const Topology& topology) noexcept;
 
 /// Everyone combines its piece of all vectors where they lie, then reads the other pieces of the
 /// result. Keeps rank order. In place, scratch has room for the vector.

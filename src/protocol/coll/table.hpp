@@ -69,6 +69,7 @@ enum class Algorithm : std::uint8_t {
     allreduce_halving_doubling,
     allreduce_ring,
     allreduce_two_level,
+    allreduce_many_leads,
     allreduce_direct,
     gather_flat,
     gather_binomial,

@@ -60,6 +60,17 @@ Team Team::of_leads(const Topology& topology, std::uint32_t rank, std::uint32_t 
     return team;
 }
 
+Team Team::of_piece(const Topology& topology, std::uint32_t rank, std::uint32_t piece)
+{
+    Team team;
+    team.kind_ = Kind::piece;
+    team.topology_ = &topology;
+    team.size_ = topology.node_count();
+    team.index_ = topology.node_of(rank);
+    team.shift_ = piece;
+    return team;
+}
+
 std::uint32_t Team::rank_at(std::uint32_t index) const noexcept
 {
     switch (kind_) {
@@ -75,6 +86,10 @@ std::uint32_t Team::rank_at(std::uint32_t index) const noexcept
         }
         case Kind::leads:
             return topology_->lead_of((first_ + index) % size_, head_);
+        case Kind::piece: {
+            const auto ranks = topology_->ranks_of(index);
+            return ranks[shift_ % ranks.size()];
+        }
     }
     const std::uint64_t place = (std::uint64_t{index} + shift_) % size_;
     return first_ + static_cast<std::uint32_t>(place);
@@ -181,12 +196,14 @@ namespace {
 /// Receives the peer's partial result and combines it with ours in the order of indices; with
 /// `exchange`, sends ours too. The result stands in `landing`, or in scratch.
 void combine_with(Graph& graph, const Team& team, std::uint32_t peer, std::uint16_t slot,
-                  bool exchange, Reduced& ours, const Extent* landing)
+                  bool exchange, std::uint32_t pieces, Reduced& ours, const Extent* landing)
 {
     const std::uint32_t blocks = ours.vector.block_count;
     const auto take_scratch = [&] {
-        graph.scratch_blocks += blocks;
-        return Extent{Space::scratch, graph.scratch_blocks - blocks, blocks};
+        const std::uint32_t piece = pieces == 0 ? 0 : ours.vector.first_block % pieces;
+        const Extent room{Space::scratch, graph.scratch_blocks + piece, blocks};
+        graph.scratch_blocks += pieces == 0 ? blocks : pieces;
+        return room;
     };
     if (exchange) {
         graph.order(ours.combined, graph.send(team.rank_at(peer), slot, ours.vector));
@@ -217,7 +234,7 @@ void combine_with(Graph& graph, const Team& team, std::uint32_t peer, std::uint1
 
 // Core members stand for contiguous ranges: the order is kept in every combination.
 Reduced add_doubling_reduction(Graph& graph, const Team& team, std::uint16_t first_slot,
-                               Reduced input, Extent landing)
+                               Reduced input, Extent landing, std::uint32_t pieces)
 {
     const CoreRanks cores(team.size());
     const std::uint32_t index = team.index();
@@ -234,13 +251,13 @@ Reduced add_doubling_reduction(Graph& graph, const Team& team, std::uint16_t fir
         return {landing, arrived};
     }
     if (cores.is_double(index)) {
-        combine_with(graph, team, index - 1, slot(fold_slot), false, reduced, nullptr);
+        combine_with(graph, team, index - 1, slot(fold_slot), false, pieces, reduced, nullptr);
     }
     std::uint16_t number = first_core_slot;
     for (std::uint32_t distance = 1; distance < cores.count(); distance *= 2) {
         const bool lands = input.vector.space == Space::send && distance == cores.count() / 2;
-        combine_with(graph, team, cores.partner_of(index, distance), slot(number++), true, reduced,
-                     lands ? &landing : nullptr);
+        combine_with(graph, team, cores.partner_of(index, distance), slot(number++), true, pieces,
+                     reduced, lands ? &landing : nullptr);
     }
     if (cores.is_double(index)) {
         graph.order(reduced.combined,

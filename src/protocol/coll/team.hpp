@@ -28,21 +28,24 @@ class Team {
     static Team of_node(const Topology& topology, std::uint32_t rank, std::uint32_t root);
     /// The leads of all nodes, from the root's on. Requires that `rank` is one of them.
     static Team of_leads(const Topology& topology, std::uint32_t rank, std::uint32_t root);
+    /// A rank of each node, in the order of nodes: of its ranks the one that is `piece`'s turn.
+    /// Requires that `rank` is one of them.
+    static Team of_piece(const Topology& topology, std::uint32_t rank, std::uint32_t piece);
 
     std::uint32_t index() const noexcept { return index_; }
     std::uint32_t size() const noexcept { return size_; }
     std::uint32_t rank_at(std::uint32_t index) const noexcept;
 
   private:
-    enum class Kind : std::uint8_t { range, headed, node, leads };
+    enum class Kind : std::uint8_t { range, headed, node, leads, piece };
 
     Kind kind_ = Kind::range;
-    const Topology* topology_ = nullptr;  ///< node and leads
+    const Topology* topology_ = nullptr;  ///< node, leads and piece
     std::uint32_t index_ = 0;
     std::uint32_t size_ = 1;
     std::uint32_t first_ =
         0;  ///< rank (range, headed) or node (node, leads) that indices count from
-    std::uint32_t shift_ = 0;  ///< range only
+    std::uint32_t shift_ = 0;  ///< range; the piece
     std::uint32_t head_ = 0;   ///< index 0 (headed, node); the root (leads)
 };
 
@@ -142,8 +145,10 @@ std::vector<Graph::NodeIndex> add_dissemination(Graph& graph, const Team& team, 
 /// Adds recursive doubling of `input` over the team, surplus members folding into a neighbour
 /// first; combines in the order of indices. Slots count from `first_slot`, at most 34; scratch as
 /// above. A member whose neighbour works for it gets the result into `landing`; others end there
-/// too if their input is the send space, so that nothing stands in `landing` before.
+/// too if their input is the send space, so that nothing stands in `landing` before. Where the
+/// input is pieces of a vector that is cut, `pieces` says into how many: then scratch is taken by
+/// vectors. Requires: it ends with one.
 Reduced add_doubling_reduction(Graph& graph, const Team& team, std::uint16_t first_slot,
-                               Reduced input, engine::Extent landing);
+                               Reduced input, engine::Extent landing, std::uint32_t pieces = 0);
 
 }  // namespace headway::protocol::coll

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/coll/topology.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace headway::protocol::coll {
@@ -34,6 +35,15 @@ Topology::Topology(std::span<const std::uint32_t> node_of_rank)
         run_of_[rank] = static_cast<std::uint32_t>(run_begins_.size() - 1);
     }
     run_begins_.push_back(static_cast<std::uint32_t>(node_of_.size()));
+}
+
+std::uint32_t Topology::largest_node() const noexcept
+{
+    std::uint32_t largest = 0;
+    for (std::uint32_t node = 0; node < node_count(); ++node) {
+        largest = std::max(largest, first_[node + 1] - first_[node]);
+    }
+    return largest;
 }
 
 }  // namespace headway::protocol::coll

@@ -20,6 +20,9 @@ class Topology {
     }
     std::uint32_t node_of(std::uint32_t rank) const noexcept { return node_of_[rank]; }
 
+    /// Ranks of the node that has most.
+    std::uint32_t largest_node() const noexcept;
+
     /// The ranks of a node, ascending.
     std::span<const std::uint32_t> ranks_of(std::uint32_t node) const noexcept
     {

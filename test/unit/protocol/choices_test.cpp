@@ -153,7 +153,8 @@ TEST(Choices, FewMessagesLeaveANode)
     EXPECT_EQ(between(bcast, 1 << 20, true), Algorithm::bcast_scatter_ring);
     EXPECT_EQ(between(reduce, 1 << 20, true), Algorithm::reduce_two_level);
     EXPECT_EQ(between(reduce, 1 << 20, false), Algorithm::reduce_binomial);
-    EXPECT_EQ(between(allreduce, 1 << 20, true), Algorithm::allreduce_two_level);
+    EXPECT_EQ(between(allreduce, 65535, true), Algorithm::allreduce_two_level);
+    EXPECT_EQ(between(allreduce, 65536, true), Algorithm::allreduce_many_leads);
     EXPECT_EQ(between(allreduce, 8, false), Algorithm::allreduce_recursive_doubling);
     EXPECT_EQ(between(allgather, 4095, true), Algorithm::allgather_two_level);
     EXPECT_EQ(between(allgather, 4096, true), Algorithm::allgather_ring);
@@ -253,7 +254,7 @@ TEST(Choices, TwoLevelsServeWhereNodesHaveSeveralRanks)
                 << row.name << ", " << shape.size << " ranks";
         });
     }
-    EXPECT_EQ(families, 12);
+    EXPECT_EQ(families, 13);
 }
 
 TEST(Choices, LinesMayBeForSeveralNodes)
