@@ -223,6 +223,12 @@ class NodesTest(JobTest):
                 self.assertEqual(self.on_nodes(ranks, mapping, **forced), frames)
                 self.on_nodes(ranks, mapping, "dealt", **forced)
 
+    def test_many_leads_give_right_results(self):
+        for ranks, mapping, _ in self.places:
+            with self.subTest(ranks=ranks, mapping=mapping):
+                self.on_nodes(ranks, mapping, HEADWAY_COLL_ALLREDUCE="many_leads")
+                self.on_nodes(ranks, mapping, "dealt", HEADWAY_COLL_ALLREDUCE="many_leads")
+
     def test_what_is_built_in_gives_right_results(self):
         for ranks, mapping, frames in self.places:
             with self.subTest(ranks=ranks, mapping=mapping):
