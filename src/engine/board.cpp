@@ -200,6 +200,8 @@ class LongCall {
         return are_alike;
     }
 
+    /// Places follow from the length that the member names. Where members name other ones these
+    /// overlap, inside the half, and nobody reads what is there: all compare lengths before.
     void lay_down(Stretch stretch)
     {
         const std::byte* const from = source_ + stretch.offset;
