@@ -40,7 +40,7 @@ class Deadline {
     std::int64_t ns_;
 };
 
-inline constexpr Deadline earlier(Deadline one, Deadline other) noexcept
+constexpr Deadline earlier(Deadline one, Deadline other) noexcept
 {
     return one.ns() < other.ns() ? one : other;
 }
