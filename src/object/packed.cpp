@@ -15,6 +15,31 @@ data::TypedElements elements_of(const TypedBlock& block) noexcept
     return {block.layout->program.view(), block.layout->extent, block.elements};
 }
 
+/// data::pack or data::unpack of all of a block, shared where that is worth waking somebody.
+template <typename Byte>
+void copy_with_others(engine::Driver& driver, const TypedBlock& block, std::uint64_t bytes,
+                      Byte* packed,
+                      void (*copy)(const data::TypedElements&, std::uint64_t, std::uint64_t, Byte*))
+{
+    constexpr std::uint64_t shared_bytes_min = 256 * 1024;
+    constexpr std::uint64_t piece_bytes = 64 * 1024;
+    const auto copy_range = [elements = elements_of(block), packed, copy](std::uint64_t from,
+                                                                          std::uint64_t to) {
+        copy(elements, from, to, packed + from);
+    };
+    if (bytes < shared_bytes_min) {
+        copy_range(0, bytes);
+        return;
+    }
+    sync::Task task(
+        bytes, piece_bytes,
+        [](const void* given, std::uint64_t from, std::uint64_t to) {
+            (*static_cast<decltype(&copy_range)>(given))(from, to);
+        },
+        &copy_range);
+    engine::run_shared(driver, task);
+}
+
 }  // namespace
 
 void pack(const TypedBlock& block, std::byte* packed)
@@ -27,58 +52,15 @@ void unpack(const TypedBlock& block, const std::byte* packed, std::uint64_t byte
     data::unpack(elements_of(block), 0, bytes, packed);
 }
 
-namespace {
-
-/// Shorter ones are packed before another thread is awake.
-constexpr std::uint64_t shared_bytes_min = 256 * 1024;
-constexpr std::uint64_t shared_piece_bytes = 64 * 1024;
-
-struct PackTask {
-    data::TypedElements elements;
-    std::byte* packed;
-};
-
-struct UnpackTask {
-    data::TypedElements elements;
-    const std::byte* packed;
-};
-
-}  // namespace
-
 void pack_with_others(engine::Driver& driver, const TypedBlock& block, std::byte* packed)
 {
-    const std::uint64_t bytes = block.packed_bytes();
-    if (bytes < shared_bytes_min) {
-        pack(block, packed);
-        return;
-    }
-    const PackTask context{elements_of(block), packed};
-    sync::Task task(
-        bytes, shared_piece_bytes,
-        [](const void* given, std::uint64_t from, std::uint64_t to) {
-            const auto& own = *static_cast<const PackTask*>(given);
-            data::pack(own.elements, from, to, own.packed + from);
-        },
-        &context);
-    engine::run_shared(driver, task);
+    copy_with_others(driver, block, block.packed_bytes(), packed, &data::pack);
 }
 
 void unpack_with_others(engine::Driver& driver, const TypedBlock& block, const std::byte* packed,
                         std::uint64_t bytes)
 {
-    if (bytes < shared_bytes_min) {
-        unpack(block, packed, bytes);
-        return;
-    }
-    const UnpackTask context{elements_of(block), packed};
-    sync::Task task(
-        bytes, shared_piece_bytes,
-        [](const void* given, std::uint64_t from, std::uint64_t to) {
-            const auto& own = *static_cast<const UnpackTask*>(given);
-            data::unpack(own.elements, from, to, own.packed + from);
-        },
-        &context);
-    engine::run_shared(driver, task);
+    copy_with_others(driver, block, bytes, packed, &data::unpack);
 }
 
 PackedSend::PackedSend(const TypedBlock& block)
