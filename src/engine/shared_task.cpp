@@ -46,15 +46,14 @@ void run_shared(Driver& driver, sync::Task& task)
     }
 }
 
-bool help_with_task(Driver& driver)
+bool take_part_in_task(Driver& driver)
 {
-    sync::TaskPool& tasks = driver.node().tasks;
     RankLock& lock = driver.lock();
-    if (!tasks.has_task() || lock.is_nested()) {
+    if (lock.is_nested()) {
         return false;
     }
     lock.unlock();
-    const bool has_worked = tasks.help();
+    const bool has_worked = driver.node().tasks.help();
     lock.lock();
     return has_worked;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/driver.hpp"
+#include "engine/node.hpp"
 #include "sync/task_pool.hpp"
 
 namespace headway::engine {
@@ -16,6 +17,10 @@ void run_shared(Driver& driver, sync::Task& task);
 
 /// For a thread that waits: takes part in a task of its process, if there is one, without the
 /// rank's lock. Requires: that lock.
-bool help_with_task(Driver& driver);
+bool take_part_in_task(Driver& driver);
+inline bool help_with_task(Driver& driver)
+{
+    return driver.node().tasks.has_task() && take_part_in_task(driver);
+}
 
 }  // namespace headway::engine
