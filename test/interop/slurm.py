@@ -5,7 +5,6 @@ accounts, keys, or a system that starts services. Run by `./dev test long slurm`
 import contextlib
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "faults"))
-from job import SENTENCE, WATCHDOG_S, clean_environment, stage
+from job import WATCHDOG_S, Outcome, clean_environment, run, stage
 
 WAYS = ("pmi2", "pmix")
 NODES = ("one", "two")
@@ -114,30 +113,19 @@ class SlurmTest(unittest.TestCase):
         cls.cluster = Cluster(folder)
         cls.addClassCleanup(cls.cluster.close)
 
-    def run_job(self, *words: object, **settings: str) -> subprocess.CompletedProcess[str]:
+    def run_job(self, *words: object) -> Outcome:
         """Again where Slurm 22.05 fails before any rank has begun: its part that serves PMIx does
         so in one of 25 jobs, by itself."""
         for _ in range(5):
-            done = self.run_once(*words, **settings)
+            done = run(words, self.cluster.environment)
+            self.assertFalse(done.hung, str(done))
             if "aborted before step completely launched" not in done.stderr:
                 break
         return done
 
-    def run_once(self, *words: object, **settings: str) -> subprocess.CompletedProcess[str]:
-        job = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.DEVNULL,
-                               env=self.cluster.environment | settings, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
-        try:
-            out, err = job.communicate(timeout=WATCHDOG_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            out, err = job.communicate()
-            self.fail(f"hung: {words}\n{out}\n{err}")
-        return subprocess.CompletedProcess(words, job.returncode, out, err)
-
-    def check_nodes(self, done: subprocess.CompletedProcess[str], ranks: int, near: int) -> None:
+    def check_nodes(self, done: Outcome, ranks: int, near: int) -> None:
         """All ranks met, and know who shares their node."""
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.code, 0, done.stdout + done.stderr)
         total = ranks * (ranks - 1) // 2
         self.assertEqual(sorted(done.stdout.splitlines()),
                          [f"rank {rank} of {ranks}: {near} on its node, sum {total}"
@@ -156,7 +144,7 @@ class SlurmTest(unittest.TestCase):
             with self.subTest(nodes=nodes, way=way):
                 done = self.run_job("srun", f"--mpi={way}", f"--nodes={nodes}", "-n", 4,
                                     self.programs["between"], 300_000)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertEqual(done.code, 0, done.stdout + done.stderr)
                 self.assertEqual(len(done.stdout.splitlines()), 4, done.stderr)
 
     def test_srun_on_two_nodes(self) -> None:
@@ -178,7 +166,7 @@ class SlurmTest(unittest.TestCase):
         script = f"{stage()}/bin/mpiexec -n 2 {self.programs['nodes']}"
         done = self.run_job("sbatch", "--quiet", "--wait", "--nodes=1", "-n", 2,
                             f"--output={output}", f"--wrap={script}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, done.stderr)
         self.assertEqual(output.read_text().count(": 2 on its node, sum 1"), 2)
 
     def test_a_rank_that_aborts_ends_the_job(self) -> None:
@@ -186,19 +174,19 @@ class SlurmTest(unittest.TestCase):
             with self.subTest(way):
                 done = self.run_job("srun", f"--mpi={way}", "--nodes=1", "-n", 3,
                                     self.programs["nodes"], 5)
-                self.assertNotEqual(done.returncode, 0, done.stderr)
+                self.assertNotEqual(done.code, 0, done.stderr)
                 self.assertEqual(done.stdout, "")
                 self.assertEqual(processes_of(self.programs["nodes"]), [])
 
     def test_bad_input(self) -> None:
         done = self.run_job("srun", "--mpi=none", "--nodes=1", "-n", 2, self.programs["nodes"])
-        self.assertNotEqual(done.returncode, 0)
-        for sentence in SENTENCE.findall(done.stderr):
+        self.assertNotEqual(done.code, 0)
+        for sentence in done.sentences():
             self.assertIn("was started by srun without PMI; use srun --mpi=pmix", sentence)
-        self.assertEqual(len(SENTENCE.findall(done.stderr)), 2, done.stderr)
+        self.assertEqual(len(done.sentences()), 2, done.stderr)
         done = self.run_job("salloc", "--quiet", "--nodes=2", "-n", 4, stage() / "bin/mpiexec",
                             "--timeout", 5, "-n", 4, self.programs["nodes"])
-        self.assertNotEqual(done.returncode, 0)
+        self.assertNotEqual(done.code, 0)
         self.assertTrue(re.search("srun ends jobs by whole minutes only", done.stderr), done.stderr)
 
 
