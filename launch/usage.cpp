@@ -34,8 +34,8 @@ Options of the job
                           what an error ends at first: all ranks (mpi_errors_are_fatal, the
                           default, or mpi_errors_abort), or only its call (mpi_errors_return)
   --label, -l             begin every line with the rank that wrote it
-  --timeout SECONDS       end the job after that time, with exit code 124; ranks that wait in MPI
-                          then say where and for what
+  --timeout SECONDS       end the job after that time, with exit code 124 (on other hosts Hydra's
+                          own); before it, ranks that wait in MPI say where and for what
   --stdin 0|none          who reads standard input: rank 0 (default) or nobody
   --ranks process|thread|ult
                           what a rank is: a process (default), or a thread of one process for all

@@ -22,9 +22,9 @@ std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max);
 /// MPI, if few such pieces wait to be matched. Requires: a thread of the rank.
 bool stage_early(Driver& driver);
 
-/// Part of a sweep: stages pieces of messages of the driver's rank that go no other way, and takes
-/// out those that were kept; the number of pieces. Copies no more than the knob copy_at_once, or
-/// one piece of each sort.
+/// Part of a sweep: stages pieces of messages of the driver's rank that only its process can move,
+/// or writes them where their receiver is away, and takes out those that were kept; the number of
+/// pieces. Copies no more than the knob copy_at_once, or one piece of each sort.
 int move_staged_only(Driver& driver);
 
 /// Takes out pieces that were kept, until `bytes_max` are copied; the bytes. A helper of another
