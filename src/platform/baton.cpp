@@ -76,7 +76,7 @@ Scheduler::Seat& Baton::pick(const Seat* except) noexcept
     std::int64_t earliest_ns = never_ns;
     for (const auto& seat : seats_) {
         if (seat.get() != except) {
-            ready += is_ready(*seat) ? 1 : 0;
+            ready += is_ready(*seat) ? 1U : 0U;
             earliest_ns = std::min(earliest_ns, seat->ready_ns);
         }
     }

@@ -223,7 +223,7 @@ void OfiNetwork::call(OfiPort& port, const Look& look) noexcept
         return;
     }
     port.is_called_ = true;
-    sleeping_ -= std::exchange(port.sleeps_, false) ? 1 : 0;
+    sleeping_ -= std::exchange(port.sleeps_, false) ? 1U : 0U;
     look.called->push_back(port.rank_);
 }
 

@@ -284,8 +284,8 @@ void OfiPort::begin_look() noexcept
     is_called_ = false;
     is_left_ = false;
     ++turn_;
-    network_.sleeping_ -= std::exchange(sleeps_, false) ? 1 : 0;
-    network_.wanting_ -= std::exchange(wants_room_, false) ? 1 : 0;
+    network_.sleeping_ -= std::exchange(sleeps_, false) ? 1U : 0U;
+    network_.wanting_ -= std::exchange(wants_room_, false) ? 1U : 0U;
     if (!held_.empty()) {
         (void)send_held();
     }

@@ -126,7 +126,7 @@ TEST(Elements, TravelInPiecesWhicheverEndHasGapsAndWhereverTheRanksAre)
 {
     for (const Distance distance : {Distance::together, Distance::reachable, Distance::apart}) {
         for (const int gaps : {1, 2, 3}) {
-            for (const std::uint64_t run_bytes : {24, 6000}) {
+            for (const std::uint64_t run_bytes : {24U, 6000U}) {
                 const bool target_has_gaps = (gaps & 2) != 0;
                 ColumnMessage message(distance, (gaps & 1) != 0, target_has_gaps, run_bytes);
                 message.start();
@@ -143,7 +143,7 @@ TEST(Elements, TravelInPiecesWhicheverEndHasGapsAndWhereverTheRanksAre)
 
 TEST(Elements, OfAReceiverAreReadToByItWhileTheSenderIsAway)
 {
-    for (const std::uint64_t run_bytes : {24, 1000, 6000, 60'000}) {
+    for (const std::uint64_t run_bytes : {24U, 1000U, 6000U, 60'000U}) {
         ColumnMessage message(Distance::reachable, false, true, run_bytes);
         InProcessNode& node = message.node;
         node.node().own_process = node.driver(1).rank().process;
@@ -162,7 +162,7 @@ TEST(Elements, OfAReceiverAreReadToByItWhileTheSenderIsAway)
 
 TEST(Elements, OfASenderAreWrittenByItWhileTheReceiverIsAway)
 {
-    for (const std::uint64_t run_bytes : {24, 1000, 6000, 60'000}) {
+    for (const std::uint64_t run_bytes : {24U, 1000U, 6000U, 60'000U}) {
         ColumnMessage message(Distance::reachable, true, false, run_bytes);
         InProcessNode& node = message.node;
         message.start();
@@ -180,7 +180,7 @@ TEST(Elements, OfASenderAreWrittenByItWhileTheReceiverIsAway)
 
 TEST(Elements, BehindTheRoomOfAReceiverGoNowhere)
 {
-    for (const std::uint64_t run_bytes : {24, 6000}) {
+    for (const std::uint64_t run_bytes : {24U, 6000U}) {
         ColumnMessage message(Distance::reachable, false, true, run_bytes);
         InProcessNode& node = message.node;
         const std::uint64_t room = 120'000;

@@ -173,7 +173,7 @@ class SendsAtOnce {
         std::size_t matches = 0;
         for (std::size_t first = 0; first < sends_.size(); ++first) {
             is_tried_.assign(sends_.size(), false);
-            matches += match(first) ? 1 : 0;
+            matches += match(first) ? 1U : 0U;
         }
         return sends_.size() - matches;
     }

@@ -46,7 +46,7 @@ class PeerMemoryTest : public testing::Test {
 
 TEST_F(PeerMemoryTest, ReadsToRunsAndWritesFromThem)
 {
-    for (const std::size_t count : {0, 1, 2, 63, 64, 65, 200}) {
+    for (const std::size_t count : {0U, 1U, 2U, 63U, 64U, 65U, 200U}) {
         const auto list = runs(count, 1500);
         ASSERT_EQ(memory.read(1, there.data(), list), CopyOutcome::done);
         for (std::size_t i = 0; i < count; ++i) {
