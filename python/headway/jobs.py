@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -145,13 +145,7 @@ def read_lines(output: str) -> JobResult:
     are not JSON objects (a library's own remarks) are passed over."""
     result = JobResult()
     ended = False
-    for line in output.splitlines():
-        if not line.startswith("{"):
-            continue
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise JobError(f"the program printed a broken line: {line[:200]}") from error
+    for entry in _entries(output):
         kind = entry.get("type")
         if kind == "samples":
             by_case = result.samples.setdefault(entry["metric"], {})
@@ -168,6 +162,21 @@ def read_lines(output: str) -> JobResult:
     if not ended:
         raise JobError("the program stopped before its last line:\n" + last_lines(output))
     return result
+
+
+def _entries(output: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects at the beginnings of lines. What another rank prints may follow one before
+    its line ends: launchers pass on what they have read."""
+    decoder = json.JSONDecoder()
+    for line in output.splitlines():
+        rest = line
+        while rest.startswith("{"):
+            try:
+                entry, end = decoder.raw_decode(rest)
+            except json.JSONDecodeError as error:
+                raise JobError(f"the program printed a broken line: {line[:200]}") from error
+            yield entry
+            rest = rest[end:]
 
 
 def last_lines(text: str, count: int = 8) -> str:

@@ -65,6 +65,11 @@ class ReadLinesTest(unittest.TestCase):
         with self.assertRaisesRegex(jobs.JobError, "broken line"):
             jobs.read_lines('{"type": "sam\n' + END)
 
+    def test_ranks_share_a_line(self) -> None:
+        samples = '{"type": "samples", "case": "a", "metric": "m", "unit": "us", "samples": [1]}'
+        result = jobs.read_lines(samples + END.strip() + "hello from rank 1\n\n")
+        self.assertEqual(result.samples, {"m": {"a": [1.0]}})
+
 
 class RunTest(unittest.TestCase):
     """Processes."""
