@@ -13,29 +13,31 @@ namespace {
 using engine::Op;
 using object::Communicator;
 using object::Rank;
+using protocol::SendKind;
 
-int send(Call& call, const Transfer& transfer, const Communicator& comm, bool is_synchronous)
+int send(Call& call, const Transfer& transfer, const Communicator& comm, SendKind kind)
 {
     if (transfer.peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
     Rank& rank = rank_of(call);
-    if (!is_synchronous && send_at_once(rank, comm, transfer)) [[likely]] {
+    if (kind != SendKind::synchronous && send_at_once(rank, comm, transfer, kind)) [[likely]] {
         return MPI_SUCCESS;
     }
-    Op* op = begin_send(rank, comm, transfer, is_synchronous);
+    Op* op = begin_send(rank, comm, transfer, kind);
     return op != nullptr ? complete(call, op, MPI_STATUS_IGNORE) : fail_for_memory(call);
 }
 
-int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is_synchronous,
+int start_send(Call& call, const Transfer& transfer, Communicator& comm, SendKind kind,
                MPI_Request* request)
 {
     Rank& rank = rank_of(call);
-    if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
+    if (transfer.peer == MPI_PROC_NULL ||
+        (kind != SendKind::synchronous && send_at_once(rank, comm, transfer, kind))) {
         *request = object::make_done_request(rank);
         return MPI_SUCCESS;
     }
-    Op* op = begin_send(rank, comm, transfer, is_synchronous);
+    Op* op = begin_send(rank, comm, transfer, kind);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
@@ -86,7 +88,7 @@ int Send(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, in
          Communicator* comm)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return send(call, transfer, *comm, false);
+        return send(call, transfer, *comm, SendKind::awaited);
     });
 }
 
@@ -100,7 +102,7 @@ int Ssend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, i
           Communicator* comm)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return send(call, transfer, *comm, true);
+        return send(call, transfer, *comm, SendKind::synchronous);
     });
 }
 
@@ -108,7 +110,7 @@ int Isend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, i
           Communicator* comm, MPI_Request* request)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return start_send(call, transfer, *comm, false, request);
+        return start_send(call, transfer, *comm, SendKind::started, request);
     });
 }
 
@@ -122,7 +124,7 @@ int Issend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, 
            Communicator* comm, MPI_Request* request)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return start_send(call, transfer, *comm, true, request);
+        return start_send(call, transfer, *comm, SendKind::synchronous, request);
     });
 }
 

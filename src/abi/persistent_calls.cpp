@@ -49,10 +49,13 @@ class PersistentMessage final : public Persistent {
             }
             return sent.value() ? done_op() : nullptr;
         }
-        if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_)) {
+        using protocol::SendKind;
+        const SendKind kind =
+            mode_ == Mode::synchronous ? SendKind::synchronous : SendKind::started;
+        if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_, kind)) {
             return done_op();
         }
-        return begin_send(rank(), *communicator(), transfer_, mode_ == Mode::synchronous);
+        return begin_send(rank(), *communicator(), transfer_, kind);
     }
 
   private:

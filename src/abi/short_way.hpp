@@ -66,10 +66,12 @@ constexpr std::uint64_t elements_max = 1U << 20;
     return access;
 }
 
+enum class Direction : std::uint8_t { out, in };
+
 /// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
-                                               MPI_Datatype datatype, int member,
-                                               MPI_Comm comm) noexcept
+                                               MPI_Datatype datatype, int member, MPI_Comm comm,
+                                               Direction direction) noexcept
 {
     object::RankAccess* const access = usual_rank();
     if (access == nullptr) [[unlikely]] {
@@ -83,9 +85,12 @@ constexpr std::uint64_t elements_max = 1U << 20;
     const engine::Scope& scope = found->scope();
     object::Rank& rank = object::as_rank(*access);
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->size_bytes;
+    const engine::Node& node = rank.driver().node();
+    // What may come whole.
+    const std::uint64_t bytes_max =
+        direction == Direction::out ? node.knobs.eager_limit : node.eager_limit_inside;
     if (static_cast<std::uint64_t>(count) > elements_max ||
-        static_cast<std::uint32_t>(member) >= scope.size ||
-        bytes > rank.driver().node().knobs.eager_limit) [[unlikely]] {
+        static_cast<std::uint32_t>(member) >= scope.size || bytes > bytes_max) [[unlikely]] {
         return {};
     }
     if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
@@ -172,7 +177,7 @@ inline bool has_threads(const Message& message) noexcept
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
-    const Message message = describe(buf, count, datatype, dest, comm);
+    const Message message = describe(buf, count, datatype, dest, comm, Direction::out);
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
@@ -185,7 +190,7 @@ inline bool has_threads(const Message& message) noexcept
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request)
 {
-    const Message message = describe(buf, count, datatype, dest, comm);
+    const Message message = describe(buf, count, datatype, dest, comm, Direction::out);
     if (message.comm == nullptr || request == nullptr) [[unlikely]] {
         return false;
     }
@@ -275,7 +280,7 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int source, int tag, MPI_Comm comm, MPI_Status* status)
 {
-    const Message message = describe(buf, count, datatype, source, comm);
+    const Message message = describe(buf, count, datatype, source, comm, Direction::in);
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
@@ -289,11 +294,11 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::always_inline]] inline bool Irecv(void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int source, int tag, MPI_Comm comm, MPI_Request* request)
 {
-    const Message message = describe(buf, count, datatype, source, comm);
-    if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag) ||
-        !message.door->enter_at_home()) [[unlikely]] {
+    const Message message = describe(buf, count, datatype, source, comm, Direction::in);
+    if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag)) [[unlikely]] {
         return false;
     }
+    message.door->enter();
     engine::Driver& driver = *message.driver;
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) [[unlikely]] {

@@ -29,7 +29,8 @@ bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& 
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
     return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
-                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes);
+                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes,
+                                  protocol::SendKind::started);
 }
 
 namespace {
@@ -68,7 +69,8 @@ void prepare_special(Rank& rank, Op* op, const Transfer& transfer)
 void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
     if (transfer.is_packed && moves_in_place(rank, transfer)) {
-        const auto buffer_bytes = std::min<std::uint64_t>(transfer.bytes, config::eager_limit_max);
+        const auto buffer_bytes =
+            std::min<std::uint64_t>(transfer.bytes, config::eager_limit_inside_max);
         auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
         op->address = keep->bytes();
         set_elements(op, engine::InElements::possible, keep);
@@ -84,7 +86,8 @@ void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& 
 
 }  // namespace
 
-Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
+Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer,
+               protocol::SendKind kind)
 {
     Op* op = rank.driver().create_op(engine::OpKind::send);
     if (op == nullptr) {
@@ -97,7 +100,7 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
         prepare_special(rank, op, transfer);
     }
     op->size_bytes = transfer.bytes;
-    protocol::start_send(rank.driver(), op, is_synchronous);
+    protocol::start_send(rank.driver(), op, kind);
     return op;
 }
 

@@ -9,6 +9,7 @@
 #include "platform/atomic.hpp"
 #include "platform/fatal.hpp"
 #include "platform/process.hpp"
+#include "platform/streaming_copy.hpp"
 
 namespace headway::engine {
 
@@ -60,6 +61,8 @@ void leave_word(Driver& driver)
 {
     Node& node = driver.node();
     RankState& rank = driver.rank();
+    // Relaxed: a hint.
+    rank.left_at.store(platform::ticks(), std::memory_order_relaxed);
     sweep_own(driver);
     // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
     // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and

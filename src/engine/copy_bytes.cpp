@@ -120,6 +120,15 @@ bool is_inside(const Node& node, const RankState& rank) noexcept
            (node.knobs.progress != config::ProgressChoice::none && rank.ownership.is_owned());
 }
 
+bool was_inside_lately(const Node& node, const RankState& rank) noexcept
+{
+    // A microsecond or two.
+    constexpr std::uint64_t lately = 5000;
+    // Relaxed: a hint. Where the clocks of cores differ, it says no too often.
+    return is_inside(node, rank) ||
+           platform::ticks() - rank.left_at.load(std::memory_order_relaxed) < lately;
+}
+
 bool crosses(const CopyJob& job) noexcept
 {
     return job.source.process != job.receiver->process &&

@@ -21,6 +21,9 @@ bool is_away(const RankState& rank) noexcept;
 /// could work for it a rank keeps its word while it computes, which says nothing then.
 bool is_inside(const Node& node, const RankState& rank) noexcept;
 
+/// Whether a rank is in MPI, or left it so lately that it may be between two calls of a kind.
+bool was_inside_lately(const Node& node, const RankState& rank) noexcept;
+
 /// Whether no thread has both ends at hand: the ranks are of two processes, and the bytes are not
 /// in the node heap. (Where they are, the receiver needs nobody. A target in the heap is the
 /// receiver's scratch: to write into what its caches hold costs the sender more than a slot.)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/door.hpp"
 
+#include <utility>
+
 #include "engine/away.hpp"
 #include "engine/copy_job.hpp"
 
@@ -10,8 +12,7 @@ void Door::come_back()
 {
     take_word(*driver_);
     is_away_ = false;
-    // Bells rung while the rank was away are gone with the word.
-    driver_->progress();
+    owes_sweep_ = true;
 }
 
 /// Other calls of this rank are inside, asleep perhaps: they do not see what this one leaves.
@@ -40,6 +41,11 @@ void Door::go_away()
         (void)driver_->leave_held();
         driver_->worker().hand_over();
         return;
+    }
+    // Bells rung while the rank was away are gone with the word. After the call, so that a message
+    // finds the receive that the call has posted.
+    if (std::exchange(owes_sweep_, false)) {
+        driver_->progress();
     }
     // Relaxed: see RankState::open_ops.
     if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr ||

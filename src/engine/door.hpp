@@ -97,6 +97,8 @@ class Door {
     Driver* driver_ = nullptr;
     int inside_ = 0;        ///< calls of this rank that have not returned, nested ones included
     bool is_away_ = false;  ///< the ownership word was left free
+    /// It was left since the last sweep of this door; a rank that leaves nothing behind owes none.
+    bool owes_sweep_ = false;
 };
 
 }  // namespace headway::engine

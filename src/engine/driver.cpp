@@ -34,6 +34,7 @@ int Driver::progress()
 
 void Driver::advance()
 {
+    ++rank_.burst;
     progress();
     if (rank_.copies.is_empty() && rank_.invited.is_empty() && rank_.kept_pieces == nullptr &&
         rank_.invitations.is_empty()) [[likely]] {
@@ -250,7 +251,9 @@ bool Driver::post_eager_op(Op* op)
 bool Driver::post_op(Op* op)
 {
     if (op->frame_kind == transport::FrameKind::eager) {
-        if (takes_eager(op->peer)) [[likely]] {
+        // Whoever works for a rank of another process carries short ones only.
+        const bool is_carried = is_local_ || op->size_bytes <= config::eager_limit_max;
+        if (takes_eager(op->peer) && is_carried) [[likely]] {
             return post_eager_op(op);
         }
         node_.messages.make_offer(*this, op);

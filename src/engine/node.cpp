@@ -28,6 +28,7 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
         knobs.eager_limit =
             std::min<std::uint64_t>(knobs.eager_limit, transport::delay::payload_bytes_max);
     }
+    eager_limit_inside = knobs.eager_limit;
     if (knobs.waits_told_at != 0 && knobs.sim == 0) {
         const std::chrono::system_clock::time_point told_at(
             std::chrono::milliseconds(knobs.waits_told_at));
@@ -75,6 +76,12 @@ void Node::choose_buffers()
     const bool are_short = is_reserved || is_oversubscribed;
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
+    // A ring has room for several, so that the receiver takes one out while the next is written.
+    constexpr std::size_t frames_of_a_ring = 16;
+    const std::uint64_t room =
+        std::min<std::uint64_t>(knobs.eager_limit_inside, lane_ring_bytes / frames_of_a_ring);
+    const bool go_whole = is_plain && !is_oversubscribed && knobs.eager_limit != 0;
+    eager_limit_inside = go_whole ? std::max(room, knobs.eager_limit) : knobs.eager_limit;
     staging_slots = are_short ? Staging::slots_min : Staging::slots_for(rank_count, heap_bytes);
 }
 

@@ -24,7 +24,8 @@ class QuickRun {
         return stored.node_count <= nodes_max && stored.peer_count == 0 && !stored.publishes &&
                driver.tracer() == nullptr && arguments.reduction.user_op == 0 &&
                arguments.listed[0].empty() && arguments.listed[1].empty() &&
-               arguments.listed[2].empty() && block_bytes * blocks <= message_bytes_max(driver);
+               arguments.listed[2].empty() &&
+               block_bytes * blocks <= driver.node().eager_limit_inside;
     }
 
     QuickRun(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
@@ -108,23 +109,12 @@ class QuickRun {
     static constexpr std::uint32_t nodes_max = 32;
     static constexpr std::size_t stack_scratch_bytes = 4 * 1024;
 
-    /// Where both ranks of a message are in the same call, with a core each, it is cheaper not to
-    /// offer it first, up to the size from which on staged pieces catch up.
-    static std::uint64_t message_bytes_max(Driver& driver)
-    {
-        constexpr std::uint64_t eager_in_calls = 64 * 1024;
-        const Node& node = driver.node();
-        return node.is_plain && !node.is_oversubscribed && node.knobs.eager_limit != 0
-                   ? std::max(node.knobs.eager_limit, eager_in_calls)
-                   : node.knobs.eager_limit;
-    }
-
     /// The call blocks, so its receiver is in the same call, awake or parked, or has not come yet
     /// and receives nothing before: nobody need work for it.
     bool send_at_once(Driver& driver, const GraphNode& node)
     {
         const std::uint64_t bytes = run_.size_bytes(node.source);
-        return bytes <= message_bytes_max(driver) &&
+        return bytes <= driver.node().eager_limit_inside &&
                driver.try_post_whole(run_.scope->peer(node.peer), message_name(run_, node),
                                      run_.address(node.source), bytes, Urgency::at_its_call);
     }

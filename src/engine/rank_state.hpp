@@ -30,6 +30,7 @@ struct PeerSlot {
     std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
     std::uint32_t last_arrived = 0;       ///< likewise: the highest number of those from the peer
     transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld
+    std::uint32_t burst = 0;  ///< the last of RankState::burst in which the peer was sent many
 };
 
 /// Slots for peers of other nodes are made in blocks of so many.
@@ -125,6 +126,10 @@ struct RankState {
     // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers
     // to guess whether it will copy; relaxed, a hint.
     std::atomic<std::uint32_t> waiting_threads{0};
+    // When the rank last left the library with operations open, by platform::ticks(). Written by
+    // the owner, read by senders of many messages to guess whether it will be back at once;
+    // relaxed, a hint.
+    std::atomic<std::uint64_t> left_at{0};
     // 1 while the rank waits for others to move its messages (passive_wait.hpp). Written by the
     // owner, read by the threads of dedicated cpus; relaxed, as they look again and again.
     std::atomic<std::uint32_t> is_passive{0};
@@ -147,7 +152,9 @@ struct RankState {
     CopiesOfReceiver copies;                  ///< into this rank, with pieces to be taken
     CopiesOfSender invited;                   ///< out of this rank, which it was asked to join
     CopiesOfSender invited_to_stage;          ///< likewise, if no piece can go another way
-    CopiesOfSender offered;              ///< likewise, not matched yet, with a beginning to stage
+    CopiesOfSender offered;  ///< likewise, not matched yet, with a beginning to stage
+    std::uint32_t burst =
+        1;  ///< of sends: number of the one that ends when the rank waits or tests
     std::uint32_t early_pieces = 0;      ///< in slots of this rank, of messages not matched yet
     StagingSlot* kept_pieces = nullptr;  ///< staged pieces not taken out when they came
     /// Looks at copies that were left to their senders to stage, since a piece came.

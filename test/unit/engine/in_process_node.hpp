@@ -111,7 +111,9 @@ class InProcessNode {
         op->peer = to;
         op->address = static_cast<std::byte*>(const_cast<void*>(address));
         op->size_bytes = bytes;
-        protocol::start_send(driver(from), op, is_synchronous);
+        protocol::start_send(
+            driver(from), op,
+            is_synchronous ? protocol::SendKind::synchronous : protocol::SendKind::started);
         return op;
     }
 
