@@ -36,7 +36,7 @@ Op* begin_from_room(Rank& rank, const Communicator& comm, const Transfer& transf
     Transfer packed = transfer;
     packed.address = room;
     packed.is_packed = false;
-    return begin_send(rank, comm, packed, protocol::SendKind::started);
+    return begin_send(rank, comm, packed, false);
 }
 
 int send_buffered(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
@@ -138,13 +138,13 @@ base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& m
             return refuse_size(buffer, message.bytes);
         }
     }
-    if (send_at_once(rank, comm, message, protocol::SendKind::started)) {
+    if (send_at_once(rank, comm, message)) {
         return true;
     }
     Transfer transfer = message;
     transfer.is_copied = room == nullptr;
     Op* op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
-                             : begin_send(rank, comm, transfer, protocol::SendKind::started);
+                             : begin_send(rank, comm, transfer, false);
     if (op == nullptr) {
         return false;
     }

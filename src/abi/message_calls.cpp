@@ -13,31 +13,29 @@ namespace {
 using engine::Op;
 using object::Communicator;
 using object::Rank;
-using protocol::SendKind;
 
-int send(Call& call, const Transfer& transfer, const Communicator& comm, SendKind kind)
+int send(Call& call, const Transfer& transfer, const Communicator& comm, bool is_synchronous)
 {
     if (transfer.peer == MPI_PROC_NULL) {
         return MPI_SUCCESS;
     }
     Rank& rank = rank_of(call);
-    if (kind != SendKind::synchronous && send_at_once(rank, comm, transfer, kind)) [[likely]] {
+    if (!is_synchronous && send_at_once(rank, comm, transfer)) [[likely]] {
         return MPI_SUCCESS;
     }
-    Op* op = begin_send(rank, comm, transfer, kind);
+    Op* op = begin_send(rank, comm, transfer, is_synchronous);
     return op != nullptr ? complete(call, op, MPI_STATUS_IGNORE) : fail_for_memory(call);
 }
 
-int start_send(Call& call, const Transfer& transfer, Communicator& comm, SendKind kind,
+int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is_synchronous,
                MPI_Request* request)
 {
     Rank& rank = rank_of(call);
-    if (transfer.peer == MPI_PROC_NULL ||
-        (kind != SendKind::synchronous && send_at_once(rank, comm, transfer, kind))) {
+    if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
         *request = object::make_done_request(rank);
         return MPI_SUCCESS;
     }
-    Op* op = begin_send(rank, comm, transfer, kind);
+    Op* op = begin_send(rank, comm, transfer, is_synchronous);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
@@ -88,7 +86,7 @@ int Send(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, in
          Communicator* comm)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return send(call, transfer, *comm, SendKind::awaited);
+        return send(call, transfer, *comm, false);
     });
 }
 
@@ -102,7 +100,7 @@ int Ssend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, i
           Communicator* comm)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return send(call, transfer, *comm, SendKind::synchronous);
+        return send(call, transfer, *comm, true);
     });
 }
 
@@ -110,7 +108,7 @@ int Isend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, i
           Communicator* comm, MPI_Request* request)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return start_send(call, transfer, *comm, SendKind::started, request);
+        return start_send(call, transfer, *comm, false, request);
     });
 }
 
@@ -124,7 +122,7 @@ int Issend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, 
            Communicator* comm, MPI_Request* request)
 {
     return with_transfer(call, buf, count, datatype, dest, tag, [&](const Transfer& transfer) {
-        return start_send(call, transfer, *comm, SendKind::synchronous, request);
+        return start_send(call, transfer, *comm, true, request);
     });
 }
 

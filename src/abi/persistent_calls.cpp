@@ -49,13 +49,10 @@ class PersistentMessage final : public Persistent {
             }
             return sent.value() ? done_op() : nullptr;
         }
-        using protocol::SendKind;
-        const SendKind kind =
-            mode_ == Mode::synchronous ? SendKind::synchronous : SendKind::started;
-        if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_, kind)) {
+        if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_)) {
             return done_op();
         }
-        return begin_send(rank(), *communicator(), transfer_, kind);
+        return begin_send(rank(), *communicator(), transfer_, mode_ == Mode::synchronous);
     }
 
   private:

@@ -12,7 +12,6 @@ namespace {
 using engine::Op;
 using object::Communicator;
 using object::Rank;
-using protocol::SendKind;
 
 /// What a call is to move.
 struct Pair {
@@ -35,13 +34,12 @@ bool describe_replaced(Call& call, void* buf, MPI_Count count, MPI_Datatype data
            describe(call, buf, count, datatype, source, recvtag, &pair->in);
 }
 
-bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, SendKind kind,
-               Halves* halves)
+bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, Halves* halves)
 {
-    if (out.peer == MPI_PROC_NULL || send_at_once(rank, comm, out, kind)) {
+    if (out.peer == MPI_PROC_NULL || send_at_once(rank, comm, out)) {
         return true;
     }
-    halves->send = begin_send(rank, comm, out, kind);
+    halves->send = begin_send(rank, comm, out, false);
     return halves->send != nullptr;
 }
 
@@ -54,12 +52,11 @@ bool begin_in(Rank& rank, Communicator& comm, const Transfer& in, Halves* halves
 
 /// The receive first, so that the message finds it; but where both use one buffer, what is sent
 /// must leave it, or be copied, before anything arrives. False: the node heap is exhausted.
-bool begin(Rank& rank, Communicator& comm, const Pair& pair, SendKind kind, Halves* halves)
+bool begin(Rank& rank, Communicator& comm, const Pair& pair, Halves* halves)
 {
-    return pair.out.is_copied ? begin_out(rank, comm, pair.out, kind, halves) &&
-                                    begin_in(rank, comm, pair.in, halves)
-                              : begin_in(rank, comm, pair.in, halves) &&
-                                    begin_out(rank, comm, pair.out, kind, halves);
+    return pair.out.is_copied
+               ? begin_out(rank, comm, pair.out, halves) && begin_in(rank, comm, pair.in, halves)
+               : begin_in(rank, comm, pair.in, halves) && begin_out(rank, comm, pair.out, halves);
 }
 
 /// Ends what was started of a call that cannot go on.
@@ -79,7 +76,7 @@ int give_up(Call& call, const Halves& halves)
 int exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Status* status)
 {
     Halves halves;
-    if (!begin(rank_of(call), comm, pair, SendKind::awaited, &halves)) {
+    if (!begin(rank_of(call), comm, pair, &halves)) {
         return give_up(call, halves);
     }
     const int sent =
@@ -92,7 +89,7 @@ int start_exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Request
 {
     Rank& rank = rank_of(call);
     Halves halves;
-    if (!begin(rank, comm, pair, SendKind::started, &halves)) {
+    if (!begin(rank, comm, pair, &halves)) {
         return give_up(call, halves);
     }
     Op* op = halves.receive;

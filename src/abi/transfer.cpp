@@ -29,8 +29,7 @@ bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& 
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
     return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
-                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes,
-                                  protocol::SendKind::started);
+                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes);
 }
 
 namespace {
@@ -69,8 +68,11 @@ void prepare_special(Rank& rank, Op* op, const Transfer& transfer)
 void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
     if (transfer.is_packed && moves_in_place(rank, transfer)) {
-        const auto buffer_bytes =
-            std::min<std::uint64_t>(transfer.bytes, config::eager_limit_inside_max);
+        // What comes whole: short messages by the limit of their sender, longer ones by that of
+        // here.
+        const std::uint64_t whole_bytes = std::max<std::uint64_t>(
+            config::eager_limit_max, rank.driver().node().eager_limit_inside);
+        const std::uint64_t buffer_bytes = std::min(transfer.bytes, whole_bytes);
         auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
         op->address = keep->bytes();
         set_elements(op, engine::InElements::possible, keep);
@@ -86,8 +88,7 @@ void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& 
 
 }  // namespace
 
-Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer,
-               protocol::SendKind kind)
+Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
 {
     Op* op = rank.driver().create_op(engine::OpKind::send);
     if (op == nullptr) {
@@ -100,7 +101,7 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer,
         prepare_special(rank, op, transfer);
     }
     op->size_bytes = transfer.bytes;
-    protocol::start_send(rank.driver(), op, kind);
+    protocol::start_send(rank.driver(), op, is_synchronous);
     return op;
 }
 

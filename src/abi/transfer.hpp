@@ -48,7 +48,7 @@ inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype 
 
 /// Starts it. Null: the node heap is exhausted and nothing was started.
 engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
-                       const Transfer& transfer, protocol::SendKind kind);
+                       const Transfer& transfer, bool is_synchronous);
 engine::Op* begin_receive(object::Rank& rank, object::Communicator& comm, const Transfer& transfer);
 /// Says where a receive's message goes. Its name is set, and it is not started yet.
 void set_target(object::Rank& rank, object::Communicator& comm, engine::Op* op,
@@ -68,14 +68,14 @@ bool send_special_at_once(object::Rank& rank, const object::Communicator& comm,
 
 /// Sends without an op what leaves at once. False: an op is needed, nothing happened.
 inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
-                         const Transfer& transfer, protocol::SendKind kind)
+                         const Transfer& transfer)
 {
     if (transfer.is_special) [[unlikely]] {
         return send_special_at_once(rank, comm, transfer);
     }
     return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
-                                  transfer.bytes, kind);
+                                  transfer.bytes);
 }
 
 /// Says why an op of a receive or a collective failed, where it is known.

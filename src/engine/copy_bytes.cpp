@@ -122,7 +122,7 @@ bool is_inside(const Node& node, const RankState& rank) noexcept
 
 bool was_inside_lately(const Node& node, const RankState& rank) noexcept
 {
-    // A microsecond or two.
+    // In units of that clock: a microsecond or two.
     constexpr std::uint64_t lately = 5000;
     // Relaxed: a hint. Where the clocks of cores differ, it says no too often.
     return is_inside(node, rank) ||

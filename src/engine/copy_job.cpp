@@ -311,29 +311,6 @@ void begin(Driver& driver, CopyJob* job)
     count_match(driver.worker(), job);
 }
 
-/// Calls use(job) for those of the last messages to `receiver`, offered or invited, that have
-/// pieces nobody has taken, and could have gone whole; how many there are.
-template <typename Use>
-int for_pending(Driver& driver, const RankState& receiver, Use&& use)
-{
-    constexpr int looks_max = 8;
-    const RankState& rank = driver.rank();
-    int found = 0;
-    for (const CopiesOfSender* list : {&rank.offered, &rank.invited}) {
-        CopyJob* job = list->last();
-        for (int look = 0; look < looks_max && job != nullptr; ++look) {
-            CopyJob* const before = CopiesOfSender::before(job);
-            if (job->receiver == &receiver && job->has_pieces() &&
-                job->total_bytes <= driver.node().eager_limit_inside) {
-                ++found;
-                use(job);
-            }
-            job = before;
-        }
-    }
-    return found;
-}
-
 }  // namespace
 
 void offer_copy(Driver& driver, Op* send, transport::Place source)
@@ -354,33 +331,6 @@ void offer_copy(Driver& driver, Op* send, transport::Place source)
     job->is_offered = true;
     rank.offered.push_back(job);
     send->copy_job = job;
-}
-
-bool sends_in_burst(Driver& driver, std::uint32_t peer)
-{
-    constexpr int pending_min = 2;
-    RankState& rank = driver.rank();
-    PeerSlot& slot = driver.slot(peer);
-    if (slot.burst == rank.burst) {
-        return true;
-    }
-    const RankState& receiver = driver.node().rank_state(peer);
-    if (for_pending(driver, receiver, [](CopyJob*) {}) < pending_min) {
-        return false;
-    }
-    slot.burst = rank.burst;
-    if (!rank.invitations.is_empty()) {
-        take_invitations(driver);
-    }
-    (void)for_pending(driver, receiver, [&](CopyJob* job) {
-        const auto stage = [&] {
-            return job->is_offered ? stage_early(driver, job)
-                                   : try_stage(driver, job, UINT64_MAX) != 0;
-        };
-        while (job->has_pieces() && stage()) {
-        }
-    });
-    return true;
 }
 
 void take_invitations(Driver& driver)
@@ -466,9 +416,7 @@ bool copy_next(Driver& driver, CopyShare share)
 {
     CopyJob* const job = next_job(driver, share);
     if (job == nullptr) {
-        CopyJob* const offered = driver.rank().offered.first();
-        return offered != nullptr && driver.is_owner() &&
-               is_inside(driver.node(), *offered->receiver) && stage_early(driver, offered);
+        return !driver.rank().offered.is_empty() && driver.is_owner() && stage_early(driver);
     }
     return move_piece(driver, job, UINT64_MAX) != 0;
 }

@@ -119,8 +119,6 @@ class CopyList {
     CopyJob* first() const noexcept { return first_; }
     static CopyJob* after(const CopyJob* job) noexcept { return (job->*links).next; }
     std::uint32_t size() const noexcept { return size_; }
-    CopyJob* last() const noexcept { return last_; }
-    static CopyJob* before(const CopyJob* job) noexcept { return (job->*links).previous; }
 
     void push_back(CopyJob* job) noexcept
     {
@@ -182,11 +180,6 @@ enum class CopyShare : std::uint8_t {
 /// wait, the sender puts pieces into its slots and the receiver takes them out (take_piece), the
 /// first ones before the message is matched. False if there is none.
 bool copy_next(Driver& driver, CopyShare share);
-
-/// Whether the driver's rank sends many messages to the peer at once: since it last waited or
-/// tested there were two that nobody had taken when the next one came. These are staged first then.
-/// Requires: a thread of the rank.
-bool sends_in_burst(Driver& driver, std::uint32_t peer);
 
 /// Takes in the jobs that the driver's rank, as their sender, was invited to since it did so last.
 void take_invitations(Driver& driver);

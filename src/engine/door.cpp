@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/door.hpp"
 
-#include <utility>
-
 #include "engine/away.hpp"
 #include "engine/copy_job.hpp"
 
 namespace headway::engine {
 
+std::uint64_t Door::sweeps() const noexcept
+{
+    // Relaxed: counted by who holds the word, as this thread does.
+    return driver_->rank().counters.sweeps.load(std::memory_order_relaxed);
+}
+
 void Door::come_back()
 {
     take_word(*driver_);
     is_away_ = false;
-    owes_sweep_ = true;
+    swept_before_ = sweeps();
 }
 
 /// Other calls of this rank are inside, asleep perhaps: they do not see what this one leaves.
@@ -42,9 +46,9 @@ void Door::go_away()
         driver_->worker().hand_over();
         return;
     }
-    // Bells rung while the rank was away are gone with the word. After the call, so that a message
-    // finds the receive that the call has posted.
-    if (std::exchange(owes_sweep_, false)) {
+    // Bells rung while the rank was away are gone with the word. What they rang for is looked at
+    // after the call, if that has not waited, so that a message finds the receive that it posted.
+    if (sweeps() == swept_before_) {
         driver_->progress();
     }
     // Relaxed: see RankState::open_ops.

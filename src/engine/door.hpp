@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "engine/driver.hpp"
 #include "engine/rank_lock.hpp"
 
@@ -89,6 +91,7 @@ class Door {
                driver_->has_unsent();
     }
 
+    std::uint64_t sweeps() const noexcept;
     void come_back();
     void leave_others();
     void go_away();
@@ -97,8 +100,7 @@ class Door {
     Driver* driver_ = nullptr;
     int inside_ = 0;        ///< calls of this rank that have not returned, nested ones included
     bool is_away_ = false;  ///< the ownership word was left free
-    /// It was left since the last sweep of this door; a rank that leaves nothing behind owes none.
-    bool owes_sweep_ = false;
+    std::uint64_t swept_before_ = UINT64_MAX;  ///< sweeps of the rank until it last came back
 };
 
 }  // namespace headway::engine

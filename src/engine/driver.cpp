@@ -34,7 +34,6 @@ int Driver::progress()
 
 void Driver::advance()
 {
-    ++rank_.burst;
     progress();
     if (rank_.copies.is_empty() && rank_.invited.is_empty() && rank_.kept_pieces == nullptr &&
         rank_.invitations.is_empty()) [[likely]] {

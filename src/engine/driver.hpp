@@ -17,7 +17,7 @@ namespace headway::engine {
 
 /// Whether others have to work for a receiver who computes when a frame comes.
 enum class Urgency : std::uint8_t {
-    by_kind,      ///< what asks for bytes, and steps of collectives: they have to
+    by_kind,      ///< what needs_receiver() says: they have to
     at_its_call,  ///< the receiver takes it in a call that blocks
 };
 

@@ -77,11 +77,18 @@ void Node::choose_buffers()
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
     // A ring has room for several, so that the receiver takes one out while the next is written.
-    constexpr std::size_t frames_of_a_ring = 16;
+    constexpr std::size_t frames_of_a_ring = 8;
     const std::uint64_t room =
         std::min<std::uint64_t>(knobs.eager_limit_inside, lane_ring_bytes / frames_of_a_ring);
     const bool go_whole = is_plain && !is_oversubscribed && knobs.eager_limit != 0;
     eager_limit_inside = go_whole ? std::max(room, knobs.eager_limit) : knobs.eager_limit;
+    for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+        RankState& state = rank_state(rank);
+        if (state.process == own_process) {
+            // Relaxed: see RankState::whole_bytes_max.
+            state.whole_bytes_max.store(eager_limit_inside, std::memory_order_relaxed);
+        }
+    }
     staging_slots = are_short ? Staging::slots_min : Staging::slots_for(rank_count, heap_bytes);
 }
 

@@ -120,9 +120,8 @@ class Node {
     /// When threads that wait say so (HEADWAY_WAITS_TOLD_AT), on CLOCK_MONOTONIC; else never.
     platform::Deadline waits_told_at = platform::Deadline::never();
     std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
-    /// Most bytes of a message that goes whole to a receiver that is inside MPI, where that is
-    /// known to pay (protocol::SendKind); eager_limit at least, once choose_buffers() has been
-    /// called.
+    /// Most bytes of a message that goes whole to a receiver that is inside MPI: eager_limit, or
+    /// more where choose_buffers() finds room for it.
     std::uint64_t eager_limit_inside = 0;
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use

@@ -7,10 +7,12 @@
 namespace headway::engine {
 
 /// Whether a frame is of no use to its receiver until somebody works for it: steps of collectives,
-/// and whatever asks for bytes. The others wait for the receiver's next call.
-inline bool needs_receiver(transport::FrameKind kind, transport::FrameHeader header) noexcept
+/// whatever asks for bytes, and long messages, which are to be there when the receiver asks for
+/// them. The others wait for the receiver's next call.
+inline bool needs_receiver(transport::FrameKind kind, transport::FrameHeader header,
+                           bool is_long) noexcept
 {
-    return kind != transport::FrameKind::eager || (header.context & 1U) != 0;
+    return kind != transport::FrameKind::eager || (header.context & 1U) != 0 || is_long;
 }
 
 inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
@@ -32,7 +34,8 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
                                     ? slot.lane->post(kind, header, payload, payload_bytes)
                                     : post_to_lane(peer, kind, header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
-        if (urgency == Urgency::by_kind && needs_receiver(kind, header)) {
+        if (urgency == Urgency::by_kind &&
+            needs_receiver(kind, header, payload_bytes > node_.knobs.eager_limit)) {
             worker_.ring(node_.rank_state(peer));
         } else if (node_.parks_with_barrier) {
             node_.rank_state(peer).ownership.notify_parked_without_fence();

@@ -30,7 +30,6 @@ struct PeerSlot {
     std::uint32_t messages_numbered = 0;  ///< in an observed job: sent to the peer, see observation
     std::uint32_t last_arrived = 0;       ///< likewise: the highest number of those from the peer
     transport::delay::LaneOrder order;    ///< of the lane, where frames are withheld
-    std::uint32_t burst = 0;  ///< the last of RankState::burst in which the peer was sent many
 };
 
 /// Slots for peers of other nodes are made in blocks of so many.
@@ -127,9 +126,12 @@ struct RankState {
     // to guess whether it will copy; relaxed, a hint.
     std::atomic<std::uint32_t> waiting_threads{0};
     // When the rank last left the library with operations open, by platform::ticks(). Written by
-    // the owner, read by senders of many messages to guess whether it will be back at once;
-    // relaxed, a hint.
+    // the owner, read by senders to guess whether it will be back at once; relaxed, a hint.
     std::atomic<std::uint64_t> left_at{0};
+    // Most bytes of a message that may come whole while the rank is inside, which its receives with
+    // gaps have room for. Written once by its process, read by senders; relaxed, as 0 is right,
+    // too.
+    std::atomic<std::uint64_t> whole_bytes_max{0};
     // 1 while the rank waits for others to move its messages (passive_wait.hpp). Written by the
     // owner, read by the threads of dedicated cpus; relaxed, as they look again and again.
     std::atomic<std::uint32_t> is_passive{0};
@@ -152,9 +154,7 @@ struct RankState {
     CopiesOfReceiver copies;                  ///< into this rank, with pieces to be taken
     CopiesOfSender invited;                   ///< out of this rank, which it was asked to join
     CopiesOfSender invited_to_stage;          ///< likewise, if no piece can go another way
-    CopiesOfSender offered;  ///< likewise, not matched yet, with a beginning to stage
-    std::uint32_t burst =
-        1;  ///< of sends: number of the one that ends when the rank waits or tests
+    CopiesOfSender offered;              ///< likewise, not matched yet, with a beginning to stage
     std::uint32_t early_pieces = 0;      ///< in slots of this rank, of messages not matched yet
     StagingSlot* kept_pieces = nullptr;  ///< staged pieces not taken out when they came
     /// Looks at copies that were left to their senders to stage, since a piece came.

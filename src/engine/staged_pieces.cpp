@@ -230,11 +230,15 @@ std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     return room != 0 ? stage_pieces(driver, job, *staging, room, bytes_max, is_sure).bytes : 0;
 }
 
-bool stage_early(Driver& driver, CopyJob* job)
+bool stage_early(Driver& driver)
 {
     RankState& rank = driver.rank();
     const std::uint32_t early_max = driver.node().staging_slots / 4;
     if (rank.early_pieces >= early_max) {
+        return false;
+    }
+    CopyJob* const job = rank.offered.first();
+    if (job == nullptr || !is_inside(driver.node(), *job->receiver)) {
         return false;
     }
     Staging* const staging = staging_of(driver);

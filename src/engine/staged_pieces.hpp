@@ -20,7 +20,7 @@ std::uint64_t try_stage(Driver& driver, CopyJob* job, std::uint64_t bytes_max);
 
 /// Stages the next piece of the oldest message that the driver's rank has offered to a receiver in
 /// MPI, if few such pieces wait to be matched. Requires: a thread of the rank.
-bool stage_early(Driver& driver, CopyJob* job);
+bool stage_early(Driver& driver);
 
 /// Part of a sweep: stages pieces of messages of the driver's rank that only its process can move,
 /// or writes them where their receiver is away, and takes out those that were kept; the number of

@@ -148,6 +148,26 @@ class Patience {
     unsigned sweeps_ = 0;
 };
 
+/// Tells receivers of this rank's messages that it will do its share of the copying.
+class Waiting {
+  public:
+    explicit Waiting(RankState& rank) : rank_(rank) { add(1); }
+    ~Waiting() { add(-1); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+  private:
+    void add(int threads) noexcept
+    {
+        // Relaxed: a hint with one writer at a time.
+        const std::uint32_t before = rank_.waiting_threads.load(std::memory_order_relaxed);
+        rank_.waiting_threads.store(before + static_cast<std::uint32_t>(threads),
+                                    std::memory_order_relaxed);
+    }
+
+    RankState& rank_;
+};
+
 /// What a waiting thread does: sweeps, copies a piece of its rank's long messages, and where there
 /// is neither, works for ranks that compute, if it may. The number of events.
 int work_once(Driver& driver, CopyShare share)
@@ -447,7 +467,6 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         return;
     }
     const Waiting waiting(driver.rank());
-    ++driver.rank().burst;
     const WaitNote note(ops, reason);
     const platform::NotedWait noted(note);
     LateWait late(driver, note);

@@ -21,27 +21,6 @@ enum class WaitReason : std::uint8_t {
                  ///< own
 };
 
-/// Tells peers that this rank has nothing to do but its share of their messages, while this is
-/// there. Thread rule: the rank's executor.
-class Waiting {
-  public:
-    explicit Waiting(RankState& rank) : rank_(rank) { add(1); }
-    ~Waiting() { add(-1); }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-
-  private:
-    void add(int threads) noexcept
-    {
-        // Relaxed: a hint with one writer at a time.
-        const std::uint32_t before = rank_.waiting_threads.load(std::memory_order_relaxed);
-        rank_.waiting_threads.store(before + static_cast<std::uint32_t>(threads),
-                                    std::memory_order_relaxed);
-    }
-
-    RankState& rank_;
-};
-
 /// A condition on the driver's rank, evaluated under its lock.
 struct Condition {
     bool (*holds)(void*);

@@ -53,7 +53,7 @@ engine::Op* start_message(Rank& rank, Communicator& parent, engine::OpKind kind,
     op->address = static_cast<std::byte*>(bytes);
     op->size_bytes = size_bytes;
     if (is_send) {
-        protocol::start_send(rank.driver(), op, protocol::SendKind::started);
+        protocol::start_send(rank.driver(), op, false);
     } else {
         protocol::start_receive(rank.driver(), op);
     }

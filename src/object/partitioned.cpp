@@ -189,7 +189,7 @@ void Partitioned::make_ready(int partition)
     const std::uint64_t last = begin + std::max<std::uint64_t>(partition_bytes(), 1) - 1;
     for (std::uint64_t chunk = chunk_of(begin); chunk <= chunk_of(last); ++chunk) {
         if (--missing_[chunk] == 0) {
-            protocol::start_send(rank().driver(), parts_[chunk], protocol::SendKind::started);
+            protocol::start_send(rank().driver(), parts_[chunk], false);
         }
     }
 }

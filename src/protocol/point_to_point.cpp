@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "engine/copy_bytes.hpp"
 #include "engine/copy_job.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
 #include "engine/staged_pieces.hpp"
-#include "engine/wait.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "protocol/distant.hpp"
@@ -105,11 +103,6 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         polls = 1;  // another thread is to send: not while this one has the lock
     }
     int poll = 0;
-    // A sender asks only where its message is long.
-    std::optional<engine::Waiting> waiting;
-    if (receive.size_bytes > node.knobs.eager_limit) {
-        waiting.emplace(driver.rank());
-    }
     driver.expect(&receive);
     for (; poll < polls; ++poll) {
         if (poll != 0 && lets_others_run) {
@@ -325,23 +318,23 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     }
 }
 
-/// Whether a message that is longer than those that travel unasked goes whole all the same. To copy
-/// it into the lane takes as long as half of what an offered one of this length takes, and all of
-/// it is this thread's time: so only where it has nothing else to do, or where so many messages are
-/// pending that it will have to copy them anyway (docs/design/013).
-bool may_go_whole(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes, SendKind kind)
+/// Whether a message goes whole, its receive being there or not: a short one, and a longer one
+/// whose receiver, in another process, is about to take it. To copy that twice, each rank once, is
+/// quicker than to offer it and to copy it once (docs/design/033).
+bool goes_whole(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
 {
     engine::Node& node = driver.node();
+    if (size_bytes <= node.knobs.eager_limit) [[likely]] {
+        return true;
+    }
     if (size_bytes > node.eager_limit_inside || node.is_distant(peer)) {
         return false;
     }
     const engine::RankState& receiver = node.rank_state(peer);
-    if (receiver.process == driver.rank().process) {
-        return false;  // one copy does
-    }
-    return kind == SendKind::awaited
-               ? !engine::is_away(receiver)
-               : engine::was_inside_lately(node, receiver) && engine::sends_in_burst(driver, peer);
+    // Relaxed: see RankState::whole_bytes_max.
+    return receiver.process != driver.rank().process &&
+           size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
+           engine::was_inside_lately(node, receiver);
 }
 
 void make_offer(Driver& driver, Op* op)
@@ -387,9 +380,7 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::distant_request, &take_request);
     set(transport::FrameKind::distant_bytes, &take_bytes);
     node.poller = &move_distant;
-    node.messages.start_send = [](Driver& driver, Op* op) {
-        start_send(driver, op, SendKind::started);
-    };
+    node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.receive_at_once = &receive_at_once;
     node.messages.make_offer = &make_offer;
@@ -415,12 +406,12 @@ bool create_rank_part(Driver& driver)
     return true;
 }
 
-void start_send(Driver& driver, Op* op, SendKind kind)
+void start_send(Driver& driver, Op* op, bool is_synchronous)
 {
+    // What arrives for a graph may be combined on its way, which frames are not.
     const bool is_plain = op->in_elements == engine::InElements::no && op->graph == nullptr;
-    if (kind != SendKind::synchronous &&
-        (op->size_bytes <= driver.node().knobs.eager_limit ||
-         (is_plain && may_go_whole(driver, op->peer, op->size_bytes, kind)))) {
+    const bool may_go = is_plain || op->size_bytes <= driver.node().knobs.eager_limit;
+    if (!is_synchronous && may_go && goes_whole(driver, op->peer, op->size_bytes)) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
         make_offer(driver, op);
@@ -438,10 +429,9 @@ MatchContext& find_context(Driver& driver, std::uint32_t id)
 }
 
 bool send_at_once(Driver& driver, std::uint32_t peer, transport::FrameHeader header,
-                  const void* address, std::uint64_t size_bytes, SendKind kind)
+                  const void* address, std::uint64_t size_bytes)
 {
-    return (size_bytes <= driver.node().knobs.eager_limit ||
-            may_go_whole(driver, peer, size_bytes, kind)) &&
+    return goes_whole(driver, peer, size_bytes) &&
            driver.try_post_whole(peer, header, address, size_bytes);
 }
 

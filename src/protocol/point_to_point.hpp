@@ -18,22 +18,14 @@ bool create_rank_part(engine::Driver& driver);
 /// where frames are withheld, and over several nodes, they travel as one run of bytes.
 bool carries_elements(engine::Driver& driver) noexcept;
 
-/// What the sender does next.
-enum class SendKind : std::uint8_t {
-    started,      ///< something else
-    awaited,      ///< it waits until the message is over
-    synchronous,  ///< either; and the message is over only after its receive has matched
-};
+/// Starts a send: eager up to the knob eager_limit, and up to eager_limit_inside where the receiver
+/// is inside MPI, else by offer. `op` says header, peer, address and size. With `is_synchronous` it
+/// completes only after its receive has matched.
+void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);
 
-/// Starts a send: whole up to the knob eager_limit, and up to eager_limit_inside where the receiver
-/// is inside MPI and the sender, too, has nothing better to do than to copy; else by offer. `op`
-/// says header, peer, address and size.
-void start_send(engine::Driver& driver, engine::Op* op, SendKind kind);
-
-/// Sends at once and without an op what start_send() would send whole, if there is room. False: an
-/// op is needed, nothing happened. Requires: not synchronous.
+/// Sends at once and without an op what fits a frame. False: an op is needed, nothing happened.
 bool send_at_once(engine::Driver& driver, std::uint32_t peer, transport::FrameHeader header,
-                  const void* address, std::uint64_t size_bytes, SendKind kind);
+                  const void* address, std::uint64_t size_bytes);
 
 /// Receives a short message without an op: one that has arrived, or that arrives while the caller
 /// looks for it, a microsecond or two where every rank has a core. `sender` is the node rank that

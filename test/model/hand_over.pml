@@ -28,7 +28,7 @@
 
 /* ---- The thread of a rank. */
 
-inline enter()
+inline come_back()
 {
     atomic {
         if
@@ -36,9 +36,15 @@ inline enter()
         :: word[me].state == HELD -> word[me].parked = true; word[me].state == OWNED
         fi;
         inside[me]++;
-        assert(inside[me] == 1);
-        take_work(me) /* polls once */
-    };
+        assert(inside[me] == 1)
+    }
+}
+
+/* Whoever stays after all, as a bell was rung while it went. */
+inline enter()
+{
+    come_back();
+    d_step { take_work(me) };
     spread(me)
 }
 
@@ -52,6 +58,8 @@ inline leave()
     }
 }
 
+/* The last sweep is for what the rank's own graphs have fired, and for the bells that come_back()
+ * took with the word: it is left out where nothing is there, or the rank has waited since. */
 inline go_away()
 {
 #ifndef NO_LAST_SWEEP
@@ -175,7 +183,7 @@ proctype rank(byte me)
     go_away();
 #ifdef RETURNING
     if
-    :: me == 0 -> enter(); go_away()
+    :: me == 0 -> come_back(); go_away()
     :: else -> skip
     fi;
 #endif
@@ -209,7 +217,7 @@ proctype rank(byte me)
     :: true -> goto stays_away
     :: true -> skip
     fi;
-    enter();
+    enter(); /* a call that waits looks before it does */
 #ifndef NO_BARRIER
     d_step {
         message[1 - me] = true;

@@ -24,6 +24,7 @@ BROKEN = {
         "ASKING NO_PASSING_ON",  # an idle rank that was woken forgets what for
         "ASKING WAKE_FIRST",  # wakes before it publishes in `wanted`
         "ASKING NO_LAST_SWEEP",  # leaves its own graph's fired nodes behind
+        "RETURNING NO_LAST_SWEEP",  # leaves behind what bells rang for before it came back
         "THIRD NO_NUDGE",  # takes out of `idle` without waking
         "THIRD ONE_PIECE",  # forgets a rank whose copies it has only begun
         "COPIES ONE_PIECE",

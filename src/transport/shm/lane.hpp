@@ -37,7 +37,8 @@ inline constexpr std::size_t lane_lines = 64;
 inline constexpr std::size_t lane_ring_bytes_min = 128 * 1024;
 inline constexpr std::size_t lane_ring_bytes_max = 2048 * 1024;
 
-/// Longest payload of a frame.
+/// Longest payload for which there is room in every lane at some time. In longer rings there is for
+/// a quarter of the ring.
 inline constexpr std::size_t lane_frame_bytes_max = lane_ring_bytes_min / 4;
 
 /// Size of the byte rings where each of `ranks` may have a lane to each other one, in a heap of
@@ -193,15 +194,20 @@ struct Lane {
     static constexpr std::size_t placed_bytes_max = 8192;
     /// A step of streaming stores ends with a fence.
     static constexpr std::size_t streaming_step_bytes_min = 4096;
-    static constexpr std::size_t steps_max = 4;
+    /// Longer steps leave the receiver waiting for the first one.
+    static constexpr std::size_t step_bytes_max = 16 * 1024;
+    static constexpr std::size_t steps_wanted = 4;
 
     /// A multiple of cache lines.
     static constexpr std::size_t step_of(std::size_t payload_bytes, bool streams) noexcept
     {
         constexpr std::size_t line = platform::cache_line_bytes;
-        const std::size_t step = (payload_bytes / steps_max + line - 1) / line * line;
-        return std::max(streams ? streaming_step_bytes_min : step_bytes_min, step);
+        const std::size_t step = (payload_bytes / steps_wanted + line - 1) / line * line;
+        return std::clamp(step, streams ? streaming_step_bytes_min : step_bytes_min,
+                          step_bytes_max);
     }
+    /// The announced number of steps fits beside the flag.
+    static_assert(lane_ring_bytes_max / 4 / step_bytes_max < steps_flag);
 
     static constexpr std::uint32_t tag_of(std::uint32_t kind, std::size_t length) noexcept
     {

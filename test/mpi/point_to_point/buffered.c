@@ -3,7 +3,7 @@
 // fails where they do not fit, and detach and flush wait for what is under way.
 #include "../check.h"
 
-enum { small = 100, long_bytes = 50000, tag_go = 900 };
+enum { small = 100, long_bytes = 300000, tag_go = 900 };
 
 // A message as long as the eager limit of no library, so that it stays until it is received.
 static void fits_exactly(struct check* t, int use_comm)

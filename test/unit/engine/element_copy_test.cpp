@@ -102,7 +102,7 @@ struct ColumnMessage {
 
     void start()
     {
-        protocol::start_send(node.driver(0), send, protocol::SendKind::started);
+        protocol::start_send(node.driver(0), send, false);
         protocol::start_receive(node.driver(1), receive);
     }
 
@@ -147,7 +147,7 @@ TEST(Elements, OfAReceiverAreReadToByItWhileTheSenderIsAway)
         ColumnMessage message(Distance::reachable, false, true, run_bytes);
         InProcessNode& node = message.node;
         node.node().own_process = node.driver(1).rank().process;
-        protocol::start_send(node.driver(0), message.send, protocol::SendKind::started);
+        protocol::start_send(node.driver(0), message.send, false);
         ASSERT_FALSE(node.driver(0).rank().ownership.leave());
         protocol::start_receive(node.driver(1), message.receive);
         ASSERT_TRUE(sweep_alone(node, 1, *message.receive));
@@ -201,7 +201,7 @@ TEST(Elements, OfAReceiverThatIsAwayAreLeftToItsOwnProcess)
     protocol::start_receive(node.driver(1), message.receive);
     RankState& receiver = node.driver(1).rank();
     ASSERT_FALSE(receiver.ownership.leave());
-    protocol::start_send(node.driver(0), message.send, protocol::SendKind::started);
+    protocol::start_send(node.driver(0), message.send, false);
     for (int sweep = 0; sweep < 1000; ++sweep) {
         node.sweep(0);
         (void)node.driver(0).worker().help();
@@ -229,7 +229,7 @@ TEST(Elements, OfASenderThatIsAwayAreLeftToItsOwnProcess)
 {
     ColumnMessage message(Distance::reachable, true, false);
     InProcessNode& node = message.node;
-    protocol::start_send(node.driver(0), message.send, protocol::SendKind::started);
+    protocol::start_send(node.driver(0), message.send, false);
     RankState& sender = node.driver(0).rank();
     ASSERT_FALSE(sender.ownership.leave());
     protocol::start_receive(node.driver(1), message.receive);

@@ -111,9 +111,7 @@ class InProcessNode {
         op->peer = to;
         op->address = static_cast<std::byte*>(const_cast<void*>(address));
         op->size_bytes = bytes;
-        protocol::start_send(
-            driver(from), op,
-            is_synchronous ? protocol::SendKind::synchronous : protocol::SendKind::started);
+        protocol::start_send(driver(from), op, is_synchronous);
         return op;
     }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which messages above eager_limit go whole: those to a receiver that is inside MPI, from a sender
-// that waits too or sends many at once.
+// Which messages above eager_limit go whole: those to a receiver of another process that is inside
+// MPI, or was until just before.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "engine/wait.hpp"
+#include "platform/streaming_copy.hpp"
 #include "protocol/point_to_point.hpp"
 #include "unit/engine/in_process_node.hpp"
 #include "unit/engine/numbered.hpp"
@@ -19,144 +18,144 @@ namespace {
 using engine::Distance;
 using engine::InProcessNode;
 using engine::Op;
-using engine::OpKind;
+using engine::RankState;
 using transport::FrameKind;
 
 constexpr std::uint32_t sender = 0;
 constexpr std::uint32_t receiver = 1;
 constexpr std::uint64_t long_bytes = 40'000;
 
-config::Knobs with_limit(std::uint64_t eager_limit, std::uint64_t inside)
-{
-    config::Knobs knobs;
-    knobs.eager_limit = eager_limit;
-    knobs.eager_limit_inside = inside;
-    return knobs;
-}
-
+/// A sender, and a receiver that computes.
 class WholeMessages : public testing::Test {
   public:
-    explicit WholeMessages(config::Knobs knobs = {}, Distance distance = Distance::reachable)
-        : node(3, knobs, distance)
+    explicit WholeMessages(Distance distance = Distance::reachable) : node(2, {}, distance)
     {
         node.node().is_oversubscribed = false;
         node.node().choose_buffers();
-        // The ranks of an InProcessNode own their words until they leave them.
-        for (const std::uint32_t rank : {receiver, third}) {
-            EXPECT_FALSE(node.driver(rank).rank().ownership.leave());
-        }
+        EXPECT_FALSE(state().ownership.leave());
+        state().whole_bytes_max.store(65'536, std::memory_order_relaxed);
+        left(0);
     }
 
-    /// Starts a send; whether it goes whole.
-    bool goes_whole(SendKind kind, std::uint64_t bytes = long_bytes, std::uint32_t to = receiver)
+    RankState& state() { return node.driver(receiver).rank(); }
+    /// The receiver left the library at that time.
+    void left(std::uint64_t at) { state().left_at.store(at, std::memory_order_relaxed); }
+    void waits(std::uint32_t threads)
     {
-        Op* const op = node.driver(sender).create_op(OpKind::send);
-        op->header = {.context = 0, .source = 0, .tag = static_cast<std::int32_t>(sent_++)};
-        op->peer = to;
-        op->address = bytes_.data();
-        op->size_bytes = bytes;
-        start_send(node.driver(sender), op, kind);
-        return op->frame_kind == FrameKind::eager;
+        state().waiting_threads.store(threads, std::memory_order_relaxed);
     }
 
-    void enter_wait() { waiting_.emplace(node.driver(receiver).rank()); }
-    void leave_wait() { waiting_.reset(); }
+    Op* send(std::uint64_t bytes = long_bytes, bool is_synchronous = false)
+    {
+        return node.start_send(sender, receiver, 1, sent.data(), bytes, is_synchronous);
+    }
+    bool goes_whole(std::uint64_t bytes = long_bytes, bool is_synchronous = false)
+    {
+        return send(bytes, is_synchronous)->frame_kind == FrameKind::eager;
+    }
 
-    static constexpr std::uint32_t third = 2;
     InProcessNode node;
-
-  private:
-    std::vector<std::byte> bytes_ = engine::numbered(100'000);
-    std::optional<engine::Waiting> waiting_;
-    std::uint32_t sent_ = 0;
+    std::vector<std::byte> sent = engine::numbered(100'000);
 };
 
-TEST_F(WholeMessages, AreThoseOfASenderThatWaitsToAReceiverThatWaits)
+TEST_F(WholeMessages, GoToAReceiverThatWaits)
 {
-    EXPECT_FALSE(goes_whole(SendKind::awaited)) << "the receiver computes";
-    enter_wait();
-    EXPECT_TRUE(goes_whole(SendKind::awaited));
-    EXPECT_FALSE(goes_whole(SendKind::synchronous)) << "its end says that it was received";
-    EXPECT_FALSE(goes_whole(SendKind::awaited, 65'537)) << "longer than the limit";
-    leave_wait();
-    EXPECT_FALSE(goes_whole(SendKind::awaited));
+    EXPECT_FALSE(goes_whole()) << "it computes";
+    waits(1);
+    EXPECT_TRUE(goes_whole());
+    EXPECT_TRUE(goes_whole(65'536));
+    EXPECT_FALSE(goes_whole(65'537)) << "longer than what the receiver has room for";
+    EXPECT_FALSE(goes_whole(long_bytes, true)) << "the end of it says that it was received";
+    waits(0);
+    EXPECT_FALSE(goes_whole());
 }
 
-TEST_F(WholeMessages, AreThoseBehindSeveralThatNobodyHasTaken)
+TEST_F(WholeMessages, GoToAReceiverThatIsBetweenTwoCalls)
 {
-    enter_wait();
-    EXPECT_FALSE(goes_whole(SendKind::started)) << "the sender may compute now";
-    EXPECT_FALSE(goes_whole(SendKind::started, long_bytes, third)) << "another receiver";
-    EXPECT_FALSE(goes_whole(SendKind::started));
-    EXPECT_TRUE(goes_whole(SendKind::started)) << "two are pending";
-    node.settle();
-    EXPECT_TRUE(goes_whole(SendKind::started)) << "the burst goes on, whoever has taken them";
-    node.driver(sender).advance();
-    EXPECT_FALSE(goes_whole(SendKind::started)) << "the sender has tested: a new one begins";
-}
-
-TEST_F(WholeMessages, DoNotGoToAReceiverThatIsAwayForLong)
-{
-    auto& left_at = node.driver(receiver).rank().left_at;
-    left_at.store(0, std::memory_order_relaxed);
-    for (int i = 0; i < 5; ++i) {
-        EXPECT_FALSE(goes_whole(SendKind::started));
+    bool has_gone = false;
+    for (int i = 0; i < 1000 && !has_gone; ++i) {  // this thread may lose its core in between
+        left(platform::ticks());
+        has_gone = goes_whole();
     }
-    left_at.store(UINT64_MAX / 2, std::memory_order_relaxed);
-    EXPECT_FALSE(goes_whole(SendKind::started)) << "a clock that is ahead says no";
+    EXPECT_TRUE(has_gone);
+    EXPECT_EQ(state().counters.calls_for_help.load(), 1U) << "if it computes, somebody takes it";
+    left(0);
+    EXPECT_FALSE(goes_whole());
+    left(UINT64_MAX / 2);
+    EXPECT_FALSE(goes_whole()) << "a clock that is ahead says no";
 }
 
-TEST_F(WholeMessages, WhatIsPendingWhenABurstBeginsIsStaged)
+TEST_F(WholeMessages, AreOverAtOnceAndArriveWhole)
 {
-    enter_wait();
-    std::array<Op*, 2> receives{};
-    std::vector<std::byte> got(2 * long_bytes);
-    for (int i = 0; i < 2; ++i) {
-        receives.at(static_cast<std::size_t>(i)) = node.start_receive(
-            receiver, 0, i, got.data() + static_cast<std::size_t>(i) * long_bytes, long_bytes);
-        EXPECT_FALSE(goes_whole(SendKind::started));
+    waits(1);
+    std::vector<std::byte> got(long_bytes);
+    Op* const receive = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    Op* const op = send();
+    EXPECT_TRUE(op->word.is_complete()) << "the sender's buffer is free";
+    (void)node.driver(receiver).progress();
+    EXPECT_TRUE(receive->word.is_complete());
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), sent.begin()));
+}
+
+// A thread of another process that works for the sender has no room for long ones.
+TEST_F(WholeMessages, ThatFindNoRoomAreOfferedByWhoeverWorksForTheSender)
+{
+    waits(1);
+    std::vector<Op*> ops;
+    do {
+        ops.push_back(send(65'536));
+    } while (ops.back()->word.is_complete() && ops.size() < 1000);
+    ASSERT_FALSE(ops.back()->word.is_complete()) << "the lane is full";
+    EXPECT_EQ(ops.back()->frame_kind, FrameKind::eager);
+    std::vector<std::byte> got(65'536);
+    std::vector<Op*> receives;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        receives.push_back(node.start_receive(receiver, 0, 1, got.data(), got.size()));
     }
-    EXPECT_TRUE(goes_whole(SendKind::started));
-    // Only the receiver moves now: all pieces are there.
     while (node.driver(receiver).progress() != 0) {
     }
-    (void)engine::copy_next(node.driver(receiver), engine::CopyShare::own);
-    for (const Op* receive : receives) {
-        EXPECT_TRUE(receive->word.is_complete());
-    }
-    EXPECT_EQ(got[long_bytes + 999], engine::numbered(1000)[999]);
+    EXPECT_FALSE(receives.back()->word.is_complete());
+    engine::Worker other(node.node(), nullptr);
+    engine::RankLock lock;
+    engine::Driver helper(other, node.driver(sender).rank(), lock, engine::Driver::Role::helper);
+    (void)helper.progress();
+    EXPECT_EQ(ops.back()->frame_kind, FrameKind::request_to_send);
+    node.settle();
+    EXPECT_TRUE(receives.back()->word.is_complete());
+    EXPECT_TRUE(ops.back()->word.is_complete());
 }
 
 class WholeMessagesOfOneProcess : public WholeMessages {
   public:
-    WholeMessagesOfOneProcess() : WholeMessages({}, Distance::together) {}
+    WholeMessagesOfOneProcess() : WholeMessages(Distance::together) {}
 };
 
 TEST_F(WholeMessagesOfOneProcess, AreNone)
 {
-    enter_wait();
-    EXPECT_FALSE(goes_whole(SendKind::awaited)) << "there one copy does";
+    waits(1);
+    EXPECT_FALSE(goes_whole()) << "there one copy does";
 }
 
-class WholeMessagesLimited : public testing::Test {};
-
-TEST_F(WholeMessagesLimited, ByTheirKnobAndWhatHasRoom)
+TEST(WholeMessagesLimit, IsWhatTheKnobSaysAndALaneHasRoomFor)
 {
     struct Row {
         std::uint64_t eager_limit;
         std::uint64_t inside;
         std::uint64_t want;
     };
-    for (const Row row : {Row{16'384, 65'536, 65'536}, Row{16'384, 0, 16'384}, Row{0, 65'536, 0},
-                          Row{100, 30'000, 30'000}}) {
-        InProcessNode node(2, with_limit(row.eager_limit, row.inside), Distance::reachable);
+    for (const Row row : {Row{16'384, 65'536, 65'536}, Row{16'384, 262'144, 262'144},
+                          Row{16'384, 0, 16'384}, Row{0, 65'536, 0}, Row{100, 30'000, 30'000}}) {
+        config::Knobs knobs;
+        knobs.eager_limit = row.eager_limit;
+        knobs.eager_limit_inside = row.inside;
+        InProcessNode node(2, knobs, Distance::reachable);
+        EXPECT_EQ(node.node().eager_limit_inside, row.eager_limit) << "until lanes are known";
         node.node().is_oversubscribed = false;
         node.node().choose_buffers();
-        EXPECT_EQ(node.node().eager_limit_inside, row.want) << row.eager_limit;
+        EXPECT_EQ(node.node().eager_limit_inside, row.want);
         node.node().is_oversubscribed = true;
         node.node().choose_buffers();
-        EXPECT_LE(node.node().eager_limit_inside, std::max<std::uint64_t>(row.eager_limit, 8192))
-            << "short rings";
+        EXPECT_EQ(node.node().eager_limit_inside, row.eager_limit) << "lanes are short";
     }
 }
 
