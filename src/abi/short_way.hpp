@@ -66,12 +66,10 @@ constexpr std::uint64_t elements_max = 1U << 20;
     return access;
 }
 
-enum class Direction : std::uint8_t { out, in };
-
 /// Checks all arguments but the tag. Neither MPI_PROC_NULL nor wildcards come this way.
 [[gnu::always_inline]] inline Message describe(const void* buf, MPI_Count count,
-                                               MPI_Datatype datatype, int member, MPI_Comm comm,
-                                               Direction direction) noexcept
+                                               MPI_Datatype datatype, int member,
+                                               MPI_Comm comm) noexcept
 {
     object::RankAccess* const access = usual_rank();
     if (access == nullptr) [[unlikely]] {
@@ -85,12 +83,9 @@ enum class Direction : std::uint8_t { out, in };
     const engine::Scope& scope = found->scope();
     object::Rank& rank = object::as_rank(*access);
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->size_bytes;
-    const engine::Node& node = rank.driver().node();
-    // What may come whole.
-    const std::uint64_t bytes_max =
-        direction == Direction::out ? node.knobs.eager_limit : node.eager_limit_inside;
     if (static_cast<std::uint64_t>(count) > elements_max ||
-        static_cast<std::uint32_t>(member) >= scope.size || bytes > bytes_max) [[unlikely]] {
+        static_cast<std::uint32_t>(member) >= scope.size ||
+        bytes > rank.driver().node().eager_limit_inside) [[unlikely]] {
         return {};
     }
     if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
@@ -115,8 +110,9 @@ enum class Direction : std::uint8_t { out, in };
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
-    const bool is_sent = message.driver->try_post_whole(
-        message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
+    const bool is_sent = protocol::goes_whole(*message.driver, message.peer, message.bytes) &&
+                         message.driver->try_post_whole(
+                             message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
     if (!is_sent) [[unlikely]] {
         door.leave();
     }
@@ -159,6 +155,7 @@ enum class Direction : std::uint8_t { out, in };
 {
     engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !is_tag(tag) ||
+        message.bytes > driver.node().knobs.eager_limit ||
         !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
                              message.bytes)) {
         return send_alone(message, buf, tag, request);
@@ -177,7 +174,7 @@ inline bool has_threads(const Message& message) noexcept
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm)
 {
-    const Message message = describe(buf, count, datatype, dest, comm, Direction::out);
+    const Message message = describe(buf, count, datatype, dest, comm);
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
@@ -190,7 +187,7 @@ inline bool has_threads(const Message& message) noexcept
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm, MPI_Request* request)
 {
-    const Message message = describe(buf, count, datatype, dest, comm, Direction::out);
+    const Message message = describe(buf, count, datatype, dest, comm);
     if (message.comm == nullptr || request == nullptr) [[unlikely]] {
         return false;
     }
@@ -280,7 +277,7 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::always_inline]] inline bool Recv(void* buf, MPI_Count count, MPI_Datatype datatype,
                                         int source, int tag, MPI_Comm comm, MPI_Status* status)
 {
-    const Message message = describe(buf, count, datatype, source, comm, Direction::in);
+    const Message message = describe(buf, count, datatype, source, comm);
     if (message.comm == nullptr) [[unlikely]] {
         return false;
     }
@@ -294,7 +291,7 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::always_inline]] inline bool Irecv(void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int source, int tag, MPI_Comm comm, MPI_Request* request)
 {
-    const Message message = describe(buf, count, datatype, source, comm, Direction::in);
+    const Message message = describe(buf, count, datatype, source, comm);
     if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag)) [[unlikely]] {
         return false;
     }

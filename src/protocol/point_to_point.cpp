@@ -318,25 +318,6 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     }
 }
 
-/// Whether a message goes whole, its receive being there or not: a short one, and a longer one
-/// whose receiver, in another process, is about to take it. To copy that twice, each rank once, is
-/// quicker than to offer it and to copy it once (docs/design/033).
-bool goes_whole(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
-{
-    engine::Node& node = driver.node();
-    if (size_bytes <= node.knobs.eager_limit) [[likely]] {
-        return true;
-    }
-    if (size_bytes > node.eager_limit_inside || node.is_distant(peer)) {
-        return false;
-    }
-    const engine::RankState& receiver = node.rank_state(peer);
-    // Relaxed: see RankState::whole_bytes_max.
-    return receiver.process != driver.rank().process &&
-           size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
-           engine::was_inside_lately(node, receiver);
-}
-
 void make_offer(Driver& driver, Op* op)
 {
     if (op->graph == nullptr) {
@@ -363,6 +344,19 @@ void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
         receive->error = OpError::bad_address;
     }
     driver.complete(receive);
+}
+
+bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
+{
+    engine::Node& node = driver.node();
+    if (size_bytes > node.eager_limit_inside || node.is_distant(peer)) {
+        return false;
+    }
+    const engine::RankState& receiver = node.rank_state(peer);
+    // Relaxed: see RankState::whole_bytes_max.
+    return receiver.process != driver.rank().process &&
+           size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
+           engine::was_inside_lately(node, receiver);
 }
 
 void register_protocols(engine::Node& node)
