@@ -46,7 +46,8 @@ TEST(Wait, AMessageWakesASleeper)
         node.driver(0).destroy_op(send);
         node.driver(1).destroy_op(receive);
     }
-    EXPECT_GE(node.driver(1).rank().counters.parks.load(), 50U);
+    // Who sees the message between its word's mark and its sleep does not sleep.
+    EXPECT_GT(node.driver(1).rank().counters.parks.load(), 0U);
 }
 
 TEST(Wait, TheReceiverWakesTheSenderOfAnOffer)
