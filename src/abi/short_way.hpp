@@ -85,7 +85,7 @@ constexpr std::uint64_t elements_max = 1U << 20;
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->size_bytes;
     if (static_cast<std::uint64_t>(count) > elements_max ||
         static_cast<std::uint32_t>(member) >= scope.size ||
-        bytes > rank.driver().node().eager_limit_inside) [[unlikely]] {
+        bytes > rank.driver().node().whole_bytes_max) [[unlikely]] {
         return {};
     }
     if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {

@@ -70,8 +70,8 @@ void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& 
     if (transfer.is_packed && moves_in_place(rank, transfer)) {
         // What comes whole: short messages by the limit of their sender, longer ones by that of
         // here.
-        const std::uint64_t whole_bytes = std::max<std::uint64_t>(
-            config::eager_limit_max, rank.driver().node().eager_limit_inside);
+        const std::uint64_t whole_bytes =
+            std::max<std::uint64_t>(config::eager_limit_max, rank.driver().node().whole_bytes_max);
         const std::uint64_t buffer_bytes = std::min(transfer.bytes, whole_bytes);
         auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
         op->address = keep->bytes();

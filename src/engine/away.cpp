@@ -7,9 +7,9 @@
 #include "engine/node.hpp"
 #include "engine/rank_state.hpp"
 #include "platform/atomic.hpp"
+#include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
 #include "platform/process.hpp"
-#include "platform/streaming_copy.hpp"
 
 namespace headway::engine {
 

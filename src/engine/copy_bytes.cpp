@@ -7,6 +7,7 @@
 #include "data/type_program.hpp"
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
+#include "platform/cpu.hpp"
 #include "platform/process.hpp"
 #include "platform/streaming_copy.hpp"
 

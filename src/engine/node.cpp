@@ -28,7 +28,7 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
         knobs.eager_limit =
             std::min<std::uint64_t>(knobs.eager_limit, transport::delay::payload_bytes_max);
     }
-    eager_limit_inside = knobs.eager_limit;
+    whole_bytes_max = knobs.eager_limit;
     if (knobs.waits_told_at != 0 && knobs.sim == 0) {
         const std::chrono::system_clock::time_point told_at(
             std::chrono::milliseconds(knobs.waits_told_at));
@@ -81,12 +81,12 @@ void Node::choose_buffers()
     const std::uint64_t room =
         std::min<std::uint64_t>(knobs.eager_limit_inside, lane_ring_bytes / frames_of_a_ring);
     const bool go_whole = is_plain && !is_oversubscribed && knobs.eager_limit != 0;
-    eager_limit_inside = go_whole ? std::max(room, knobs.eager_limit) : knobs.eager_limit;
+    whole_bytes_max = go_whole ? std::max(room, knobs.eager_limit) : knobs.eager_limit;
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
         RankState& state = rank_state(rank);
         if (state.process == own_process) {
             // Relaxed: see RankState::whole_bytes_max.
-            state.whole_bytes_max.store(eager_limit_inside, std::memory_order_relaxed);
+            state.whole_bytes_max.store(whole_bytes_max, std::memory_order_relaxed);
         }
     }
     staging_slots = are_short ? Staging::slots_min : Staging::slots_for(rank_count, heap_bytes);

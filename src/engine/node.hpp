@@ -90,8 +90,9 @@ class Node {
     std::vector<unsigned> cpus() const;
     /// Whether the process of a rank has ended, as far as can be seen from here.
     bool is_gone(std::uint32_t rank);
-    /// Chooses what lanes and staged messages of this process take of the heap. Requires:
-    /// is_oversubscribed has been found out, and no lane is open.
+    /// Chooses what lanes and staged messages of this process take of the heap, and lets senders
+    /// know what may come whole. Requires: is_oversubscribed has been found out, and no lane is
+    /// open.
     void choose_buffers();
 
     Agent& agent() noexcept { return agent_; }
@@ -120,9 +121,9 @@ class Node {
     /// When threads that wait say so (HEADWAY_WAITS_TOLD_AT), on CLOCK_MONOTONIC; else never.
     platform::Deadline waits_told_at = platform::Deadline::never();
     std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
-    /// Most bytes of a message that goes whole to a receiver that is inside MPI: eager_limit, or
-    /// more where choose_buffers() finds room for it.
-    std::uint64_t eager_limit_inside = 0;
+    /// Most bytes of a message that goes whole to a receiver that is inside MPI, and comes so from
+    /// one: the knob eager_limit, or more where choose_buffers() finds room for it.
+    std::uint64_t whole_bytes_max = 0;
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     bool has_idle_cores = true;      ///< fewer

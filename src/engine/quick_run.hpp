@@ -24,8 +24,7 @@ class QuickRun {
         return stored.node_count <= nodes_max && stored.peer_count == 0 && !stored.publishes &&
                driver.tracer() == nullptr && arguments.reduction.user_op == 0 &&
                arguments.listed[0].empty() && arguments.listed[1].empty() &&
-               arguments.listed[2].empty() &&
-               block_bytes * blocks <= driver.node().eager_limit_inside;
+               arguments.listed[2].empty() && block_bytes * blocks <= driver.node().whole_bytes_max;
     }
 
     QuickRun(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
@@ -114,7 +113,7 @@ class QuickRun {
     bool send_at_once(Driver& driver, const GraphNode& node)
     {
         const std::uint64_t bytes = run_.size_bytes(node.source);
-        return bytes <= driver.node().eager_limit_inside &&
+        return bytes <= driver.node().whole_bytes_max &&
                driver.try_post_whole(run_.scope->peer(node.peer), message_name(run_, node),
                                      run_.address(node.source), bytes, Urgency::at_its_call);
     }

@@ -128,9 +128,8 @@ struct RankState {
     // When the rank last left the library with operations open, by platform::ticks(). Written by
     // the owner, read by senders to guess whether it will be back at once; relaxed, a hint.
     std::atomic<std::uint64_t> left_at{0};
-    // Most bytes of a message that may come whole while the rank is inside, which its receives with
-    // gaps have room for. Written once by its process, read by senders; relaxed, as 0 is right,
-    // too.
+    // Node::whole_bytes_max of the rank's process, for which its receives with gaps have room.
+    // Written by that process before the rank runs, read by senders; relaxed, as 0 is right, too.
     std::atomic<std::uint64_t> whole_bytes_max{0};
     // 1 while the rank waits for others to move its messages (passive_wait.hpp). Written by the
     // owner, read by the threads of dedicated cpus; relaxed, as they look again and again.

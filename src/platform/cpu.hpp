@@ -63,4 +63,15 @@ inline std::int64_t monotonic_ns() noexcept
     return system_ns();
 }
 
+/// A clock for differences of some hundred nanoseconds, in units of its own. Those of two cores are
+/// as alike as the system keeps them: between threads it is good for hints only.
+inline std::uint64_t ticks() noexcept
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return static_cast<std::uint64_t>(monotonic_ns());
+#endif
+}
+
 }  // namespace headway::platform

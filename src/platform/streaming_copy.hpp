@@ -48,14 +48,4 @@ inline void copy_streaming(std::byte* target, const std::byte* source, std::size
 #endif
 }
 
-/// A clock for differences of some hundred nanoseconds on one thread, in units of its own.
-inline std::uint64_t ticks() noexcept
-{
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<std::uint64_t>(monotonic_ns());
-#endif
-}
-
 }  // namespace headway::platform

@@ -349,7 +349,7 @@ void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
 bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
 {
     engine::Node& node = driver.node();
-    if (size_bytes > node.eager_limit_inside || node.is_distant(peer)) {
+    if (size_bytes > node.whole_bytes_max || node.is_distant(peer)) {
         return false;
     }
     const engine::RankState& receiver = node.rank_state(peer);
@@ -402,10 +402,11 @@ bool create_rank_part(Driver& driver)
 
 void start_send(Driver& driver, Op* op, bool is_synchronous)
 {
+    const bool is_short = op->size_bytes <= driver.node().knobs.eager_limit;
     // What arrives for a graph may be combined on its way, which frames are not.
     const bool is_plain = op->in_elements == engine::InElements::no && op->graph == nullptr;
-    const bool may_go = is_plain || op->size_bytes <= driver.node().knobs.eager_limit;
-    if (!is_synchronous && may_go && goes_whole(driver, op->peer, op->size_bytes)) {
+    if (!is_synchronous &&
+        (is_short || (is_plain && is_about_to_take(driver, op->peer, op->size_bytes)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
         make_offer(driver, op);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "platform/streaming_copy.hpp"
+#include "platform/cpu.hpp"
 #include "protocol/point_to_point.hpp"
 #include "unit/engine/in_process_node.hpp"
 #include "unit/engine/numbered.hpp"
@@ -149,13 +149,13 @@ TEST(WholeMessagesLimit, IsWhatTheKnobSaysAndALaneHasRoomFor)
         knobs.eager_limit = row.eager_limit;
         knobs.eager_limit_inside = row.inside;
         InProcessNode node(2, knobs, Distance::reachable);
-        EXPECT_EQ(node.node().eager_limit_inside, row.eager_limit) << "until lanes are known";
+        EXPECT_EQ(node.node().whole_bytes_max, row.eager_limit) << "until lanes are known";
         node.node().is_oversubscribed = false;
         node.node().choose_buffers();
-        EXPECT_EQ(node.node().eager_limit_inside, row.want);
+        EXPECT_EQ(node.node().whole_bytes_max, row.want);
         node.node().is_oversubscribed = true;
         node.node().choose_buffers();
-        EXPECT_EQ(node.node().eager_limit_inside, row.eager_limit) << "lanes are short";
+        EXPECT_EQ(node.node().whole_bytes_max, row.eager_limit) << "lanes are short";
     }
 }
 
