@@ -57,7 +57,10 @@ void take_word(Driver& driver)
     }
 }
 
-void leave_word(Driver& driver)
+namespace {
+
+/// False: the word is the owner's still, as `may_stay` and nothing is open any more.
+bool leave(Driver& driver, bool may_stay)
 {
     Node& node = driver.node();
     RankState& rank = driver.rank();
@@ -76,6 +79,9 @@ void leave_word(Driver& driver)
         take_word(driver);
         driver.progress();
         sweep_own(driver);
+        if (may_stay && !driver.has_open_work() && !driver.has_unsent()) {
+            return false;
+        }
         is_behind = has_unattended_copies(driver);
         needs_own_process = has_pieces_for_own_process(driver);
         due_ns = driver.look_again_ns();
@@ -90,6 +96,19 @@ void leave_word(Driver& driver)
     if (needs_own_process) [[unlikely]] {
         driver.worker().leave_to_own_process(rank);
     }
+    return true;
+}
+
+}  // namespace
+
+void leave_word(Driver& driver)
+{
+    (void)leave(driver, false);
+}
+
+bool leave_open_work(Driver& driver)
+{
+    return leave(driver, true);
 }
 
 }  // namespace headway::engine

@@ -11,6 +11,10 @@ namespace headway::engine {
 /// Thread rule: the owner, inside the library.
 void leave_word(Driver& driver);
 
+/// The same before the rank computes. False: on the way out the last of what was open has ended,
+/// so the word is the owner's still.
+[[nodiscard]] bool leave_open_work(Driver& driver);
+
 /// Gives the word back to its owner, whoever has it now. Ends the job where a dead process has it.
 /// The caller sweeps afterwards: bells rung before are gone.
 /// Thread rule: the owner.

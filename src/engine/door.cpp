@@ -39,7 +39,6 @@ void Door::leave_others()
 void Door::go_away()
 {
     Node& node = driver_->node();
-    RankState& rank = driver_->rank();
     if (node.knobs.progress == config::ProgressChoice::none || !node.agent().start()) {
         copy_some(*driver_, UINT64_MAX);
         (void)driver_->leave_held();
@@ -51,12 +50,9 @@ void Door::go_away()
     if (sweeps() == swept_before_) {
         driver_->progress();
     }
-    // Relaxed: see RankState::open_ops.
-    if (rank.open_ops.load(std::memory_order_relaxed) != 0 || rank.peers_waiting != nullptr ||
-        driver_->keeps_unsent()) {
-        leave_word(*driver_);
-        // Only now: user functions run on the way out, and what they call must find the word here.
-        is_away_ = true;
+    if (driver_->has_open_work() || driver_->keeps_unsent()) {
+        // Only then: user functions run on the way out, and what they call must find the word here.
+        is_away_ = leave_open_work(*driver_);
     }
     if (driver_->worker().has_asked()) {
         driver_->worker().hand_over();

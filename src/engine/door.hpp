@@ -84,11 +84,7 @@ class Door {
   private:
     bool leaves_work() const noexcept
     {
-        const RankState& rank = driver_->rank();
-        // Relaxed: see RankState::open_ops.
-        return rank.open_ops.load(std::memory_order_relaxed) != 0 ||
-               rank.peers_waiting != nullptr || driver_->worker().has_asked() ||
-               driver_->has_unsent();
+        return driver_->has_open_work() || driver_->worker().has_asked() || driver_->has_unsent();
     }
 
     std::uint64_t sweeps() const noexcept;

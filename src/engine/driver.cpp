@@ -116,7 +116,9 @@ int Driver::take_frames()
         taken = take_other_frames();
     } else {
         // Who looks for one message and has it goes on with it: to take those behind it here would
-        // copy them once more. The next sweep begins at another lane.
+        // copy them once more. Likewise who has nothing open after a long one: a burst of them
+        // would keep a call that posts receives for as long as it lasts, and find no receive from
+        // then on. The next sweep begins at another lane.
         const bool is_expecting = expected_ != nullptr;
         do {
             if (!rank_.inbound.poll(frame)) {
@@ -124,7 +126,8 @@ int Driver::take_frames()
             }
             take_inbound(frame);
             ++taken;
-        } while (taken < frames_a_sweep && (expected_ != nullptr) == is_expecting);
+        } while (taken < frames_a_sweep && (expected_ != nullptr) == is_expecting &&
+                 (frame.payload_bytes <= node_.knobs.eager_limit || has_open_work()));
     }
     transport::self::Endpoint own{&rank_.loopback, &allocator()};
     while (taken < frames_a_sweep && own.poll(frame)) {

@@ -109,6 +109,14 @@ class Driver {
     /// did. Copies no long messages. Never blocks, never recurses.
     int progress();
 
+    /// Whether the rank has work that others may have to do while it computes.
+    bool has_open_work() const noexcept
+    {
+        // Relaxed: see RankState::open_ops.
+        return rank_.open_ops.load(std::memory_order_relaxed) != 0 ||
+               rank_.peers_waiting != nullptr;
+    }
+
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.
     void expect(QuickReceive* receive) noexcept { expected_ = receive; }
     QuickReceive* expected() const noexcept { return expected_; }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/door.hpp"
 #include "platform/cpu.hpp"
 #include "protocol/point_to_point.hpp"
 #include "unit/engine/in_process_node.hpp"
@@ -44,6 +45,8 @@ class WholeMessages : public testing::Test {
     {
         state().waiting_threads.store(threads, std::memory_order_relaxed);
     }
+
+    std::uint64_t kept() { return state().counters.unexpected_queue.load(); }
 
     Op* send(std::uint64_t bytes = long_bytes, bool is_synchronous = false)
     {
@@ -95,6 +98,55 @@ TEST_F(WholeMessages, AreOverAtOnceAndArriveWhole)
     (void)node.driver(receiver).progress();
     EXPECT_TRUE(receive->word.is_complete());
     EXPECT_TRUE(std::equal(got.begin(), got.end(), sent.begin()));
+}
+
+TEST_F(WholeMessages, BehindTheLastOneThatHasAReceiveStayInTheirLane)
+{
+    waits(1);
+    std::vector<std::byte> got(long_bytes);
+    Op* const first = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(send()->word.is_complete());
+    }
+    EXPECT_EQ(node.driver(receiver).progress(), 1);
+    EXPECT_TRUE(first->word.is_complete());
+    EXPECT_EQ(kept(), 0U) << "a copy more each";
+    Op* const second = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    EXPECT_EQ(node.driver(receiver).progress(), 1);
+    EXPECT_TRUE(second->word.is_complete());
+    EXPECT_EQ(kept(), 0U);
+    EXPECT_EQ(node.driver(receiver).progress(), 1) << "who looks on has no better use for his time";
+    EXPECT_EQ(kept(), 1U);
+}
+
+// A burst would keep a receiver in the call that posts the first receive, and be kept there.
+TEST_F(WholeMessages, DoNotKeepAReceiverFromLeaving)
+{
+    EXPECT_TRUE(state().ownership.enter());
+    engine::Door door;
+    door.open(node.driver(receiver));
+    door.enter();
+    std::vector<std::byte> got(long_bytes);
+    Op* const first = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    waits(1);  // as it seems to the sender, who rings
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(send()->word.is_complete());
+    }
+    EXPECT_TRUE(state().ownership.is_rung());
+    door.leave();
+    EXPECT_TRUE(first->word.is_complete());
+    EXPECT_EQ(kept(), 0U);
+    EXPECT_TRUE(state().ownership.is_owned()) << "nothing is open, so nobody is to work for it";
+    door.enter();
+    Op* const second = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    Op* const other = node.start_receive(receiver, 0, 2, got.data(), got.size());
+    (void)state().ownership.answer_bell();
+    while (!second->word.is_complete()) {
+        ASSERT_NE(node.driver(receiver).progress(), 0);
+    }
+    door.leave();
+    EXPECT_FALSE(other->word.is_complete());
+    EXPECT_TRUE(state().ownership.is_free()) << "a receive is open";
 }
 
 // A thread of another process that works for the sender has no room for long ones.
