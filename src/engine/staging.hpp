@@ -76,7 +76,7 @@ class Staging {
     {
         constexpr std::uint64_t together_max = 128ULL * 1024 * 1024;
         std::uint32_t slots = slots_max;
-        while (slots > slots_min &&
+        while (slots / 2 >= slots_min &&
                ranks * bytes_needed(slots) > std::min(together_max, heap_bytes / 8)) {
             slots /= 2;
         }
@@ -155,7 +155,9 @@ class Staging {
     }
 
     static constexpr std::uint32_t slots_min = 8;
-    static constexpr std::uint32_t slots_max = 128;
+    /// A round of 1.5 MiB: no core's own cache holds it, and little of the shared one goes for it,
+    /// which long messages need themselves.
+    static constexpr std::uint32_t slots_max = 48;
 
   private:
     /// Requires: the slots before it are made.
