@@ -154,8 +154,22 @@ bool Driver::open_lane(std::uint32_t peer)
     auto* lane = new (place) transport::shm::Lane;
     lane->open(rank_.rank, ring_bytes);
     rank_.peers[peer].lane = lane;
+    if (peer != rank_.rank) {
+        (void)find_inbound(peer);
+    }
     node_.rank_state(peer).inbound.join(lane);
     return true;
+}
+
+/// Notes the lane by which frames of a rank of this node come in, once it is there.
+transport::shm::Lane* Driver::find_inbound(std::uint32_t sender)
+{
+    PeerSlot& slot = rank_.peers[sender];
+    slot.inbound = rank_.inbound.lane_of(sender);
+    if (slot.lane != nullptr && sender != rank_.rank) {
+        slot.lane->answers = slot.inbound;
+    }
+    return slot.inbound;
 }
 
 base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,

@@ -177,8 +177,8 @@ class Driver {
         if (node_.is_distant(sender) || !node_.is_plain) [[unlikely]] {
             return nullptr;
         }
-        transport::shm::Lane*& lane = rank_.peers[sender].inbound;
-        return lane != nullptr ? lane : lane = rank_.inbound.lane_of(sender);
+        transport::shm::Lane* const lane = rank_.peers[sender].inbound;
+        return lane != nullptr ? lane : find_inbound(sender);
     }
 
     /// Whether a frame may be taken out of turn, from the one lane that the caller looks at; now
@@ -316,6 +316,7 @@ class Driver {
     bool post_op(Op* op);
     bool post_eager_op(Op* op);
     bool open_lane(std::uint32_t peer);
+    transport::shm::Lane* find_inbound(std::uint32_t sender);
     int take_frames();
     int take_other_frames();
     int take_due_frames();

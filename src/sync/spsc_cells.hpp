@@ -135,6 +135,9 @@ class BasicSpscCells {
         return true;
     }
 
+    /// Halves consumed so far. Thread rule: as peek().
+    std::uint64_t taken() const noexcept { return taken_; }
+
   private:
     static constexpr unsigned lap_shift = 16;
     static constexpr std::uint32_t whole_bit = 1U << 15;

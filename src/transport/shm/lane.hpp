@@ -24,6 +24,7 @@
 #include "sync/spsc_bytes.hpp"
 #include "sync/spsc_cells.hpp"
 #include "transport/frame.hpp"
+#include "transport/shm/step_choice.hpp"
 #include "transport/shm/store_choice.hpp"
 
 namespace headway::transport::shm {
@@ -173,6 +174,9 @@ struct Lane {
     std::uint32_t sender = 0;
     // Set by the sender when it finds no room, cleared by the receiver that tells it.
     std::atomic<std::uint32_t> is_starving{0};
+    // The lane by which the receiver answers, where it is known. Written and read by the sender's
+    // executor, who is the reader of that one.
+    const Lane* answers = nullptr;
     sync::SpscCells<lane_lines> cells;
 
   private:
@@ -184,30 +188,12 @@ struct Lane {
     /// In the place of a kind: the frame is not whole, and the other bits are its steps written.
     static constexpr std::uint32_t steps_flag = 0x80;
     static_assert(static_cast<std::uint8_t>(FrameKind::count) < steps_flag);
-    /// Payloads up to here are written in one step, and not measured.
-    static constexpr std::size_t one_step_bytes_max = 1024;
-    /// Shorter steps cost more than they hide: the line that announces them changes cores.
-    static constexpr std::size_t step_bytes_min = 2048;
     /// Payloads whose place is chosen by their source (docs/design/011). Longer ones are copied by
     /// instructions that know both ends.
     static constexpr std::size_t placed_bytes_min = 256;
     static constexpr std::size_t placed_bytes_max = 8192;
-    /// A step of streaming stores ends with a fence.
-    static constexpr std::size_t streaming_step_bytes_min = 4096;
-    /// Longer steps leave the receiver waiting for the first one.
-    static constexpr std::size_t step_bytes_max = 16 * 1024;
-    static constexpr std::size_t steps_wanted = 4;
-
-    /// A multiple of cache lines.
-    static constexpr std::size_t step_of(std::size_t payload_bytes, bool streams) noexcept
-    {
-        constexpr std::size_t line = platform::cache_line_bytes;
-        const std::size_t step = (payload_bytes / steps_wanted + line - 1) / line * line;
-        return std::clamp(step, streams ? streaming_step_bytes_min : step_bytes_min,
-                          step_bytes_max);
-    }
     /// The announced number of steps fits beside the flag.
-    static_assert(lane_ring_bytes_max / 4 / step_bytes_max < steps_flag);
+    static_assert(lane_ring_bytes_max / 4 / StepChoice::step_bytes_max < steps_flag);
 
     static constexpr std::uint32_t tag_of(std::uint32_t kind, std::size_t length) noexcept
     {
@@ -296,14 +282,15 @@ struct Lane {
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
         Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
                       static_cast<std::uint32_t>(payload_bytes)};
-        if (payload_bytes <= one_step_bytes_max) {
+        if (payload_bytes <= StepChoice::one_step_bytes_max) {
             std::memcpy(content->inline_payload, &beside, sizeof beside);
             std::memcpy(place, payload, payload_bytes);
             return true;
         }
         const bool streams = store_choice_.next_streams();
         const std::uint64_t begin = store_choice_.is_measured() ? platform::ticks() : 0;
-        const std::size_t step = step_of(payload_bytes, streams);
+        const std::size_t step = step_choice_.step_bytes(payload_bytes, streams, answers_taken(),
+                                                         store_choice_.is_near());
         beside.step_bytes = static_cast<std::uint32_t>(step);
         std::memcpy(content->inline_payload, &beside, sizeof beside);
         std::uint32_t steps = 0;
@@ -322,6 +309,12 @@ struct Lane {
             store_choice_.note(streams, payload_bytes, platform::ticks() - begin);
         }
         return true;
+    }
+
+    /// Where nobody can tell, each frame counts as an answer to the one before.
+    std::uint64_t answers_taken() noexcept
+    {
+        return answers != nullptr ? answers->cells.taken() : ++asked_in_vain_;
     }
 
     const CellContent* peek_content(std::uint32_t* tag) noexcept
@@ -344,6 +337,8 @@ struct Lane {
 
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
+    StepChoice step_choice_;
+    std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.
     sync::SpscBytes payloads_;
 };
