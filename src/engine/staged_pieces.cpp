@@ -68,15 +68,18 @@ std::uint64_t staged_bytes_of(const RankState& rank, const CopyJob& job)
 {
     constexpr std::uint32_t few = 2;
     constexpr std::uint64_t short_run_bytes = 256;
+    constexpr std::uint64_t whole_slots_from = 256 * 1024;
+    const std::uint64_t most =
+        StagingSlot::bytes_max / (job.total_bytes >= whole_slots_from ? 1 : 2);
     const bool has_short_runs = job.source_elements != nullptr &&
                                 job.source_elements->program.first_run_bytes() < short_run_bytes;
     if (!has_short_runs &&
         rank.invited.size() + rank.invited_to_stage.size() + rank.offered.size() > few) {
-        return StagingSlot::bytes_max;
+        return most;
     }
     const std::uint64_t pieces_wanted = has_short_runs ? 16 : 4;
-    return std::clamp<std::uint64_t>(job.total_bytes / pieces_wanted, StagingSlot::bytes_max / 8,
-                                     StagingSlot::bytes_max);
+    return std::clamp<std::uint64_t>(job.total_bytes / pieces_wanted, StagingSlot::bytes_max / 16,
+                                     most);
 }
 
 /// The slots of the driver's rank. Null: the node heap is exhausted.

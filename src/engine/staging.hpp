@@ -35,7 +35,7 @@ struct StagedPiece {
 };
 
 struct StagingSlot {
-    static constexpr std::size_t bytes_max = 32 * 1024;
+    static constexpr std::size_t bytes_max = 64 * 1024;
 
     enum class State : std::uint32_t {
         empty,
@@ -155,9 +155,9 @@ class Staging {
     }
 
     static constexpr std::uint32_t slots_min = 8;
-    /// A round of 1.5 MiB: no core's own cache holds it, and little of the shared one goes for it,
-    /// which long messages need themselves.
-    static constexpr std::uint32_t slots_max = 48;
+    /// A round of 1 to 2 MiB: no core's own cache holds it, and little of the shared one goes for
+    /// it, which long messages need themselves.
+    static constexpr std::uint32_t slots_max = 32;
 
   private:
     /// Requires: the slots before it are made.
