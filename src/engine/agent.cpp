@@ -26,8 +26,7 @@ bool Agent::start_slowly()
             "HEADWAY_PROGRESS=none\n");
         state = State::impossible;
     } else {
-        // Relaxed: see ProcessEntry.
-        node_.own_entry().own_threads.fetch_add(1, std::memory_order_relaxed);
+        node_.count_thread(1);
     }
     // (2) release, pairs with (1).
     state_.store(state, std::memory_order_release);
@@ -63,7 +62,7 @@ void Agent::stop() noexcept
     platform::futex_wake(must_end_, 1);
     node_.own_entry().agent_bed.notify_parked();
     thread_.join();
-    node_.own_entry().own_threads.fetch_sub(1, std::memory_order_relaxed);  // see ProcessEntry
+    node_.count_thread(-1);
     state_.store(State::impossible, std::memory_order_relaxed);  // relaxed: the last rank's doing
 }
 

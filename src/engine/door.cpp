@@ -3,6 +3,7 @@
 
 #include "engine/away.hpp"
 #include "engine/copy_job.hpp"
+#include "engine/siblings.hpp"
 
 namespace headway::engine {
 
@@ -17,6 +18,9 @@ void Door::come_back()
     take_word(*driver_);
     is_away_ = false;
     swept_before_ = sweeps();
+    if (driver_->siblings() != nullptr) [[unlikely]] {
+        driver_->siblings()->note_return(driver_->rank().instance);
+    }
 }
 
 /// Other calls of this rank are inside, asleep perhaps: they do not see what this one leaves.
@@ -34,6 +38,37 @@ void Door::leave_others()
         lock_.has_parker()) {
         rank.ownership.nudge();
     }
+}
+
+bool Door::look_in(bool is_before_sleep)
+{
+    if (driver_ == nullptr) {
+        return true;
+    }
+    if (!lock_.try_lock()) {
+        return false;
+    }
+    bool is_seen_to = true;
+    if (!is_away_ && inside_ == 0) {
+        ++inside_;
+        driver_->progress();
+        (void)copy_some(*driver_, driver_->node().knobs.copy_at_once);
+        lock_.lock();  // once more, to see how it was left
+        RankState& rank = driver_->rank();
+        // Relaxed: written under the lock; and see RankState::open_ops.
+        const bool is_left =
+            is_before_sleep && rank.counters.posted_queue.load(std::memory_order_relaxed) != 0;
+        rank.open_ops.fetch_add(is_left ? 1 : 0, std::memory_order_relaxed);
+        leave();
+        rank.open_ops.fetch_sub(is_left ? 1 : 0, std::memory_order_relaxed);
+        is_seen_to = is_away_;
+    } else if (!is_away_ && (!lock_.is_enabled() || lock_.is_nested())) {
+        // This thread itself, which called from a user's function.
+        driver_->progress();
+        is_seen_to = false;
+    }
+    lock_.unlock();
+    return is_seen_to;
 }
 
 void Door::go_away()

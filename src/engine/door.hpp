@@ -65,6 +65,24 @@ class Door {
 
     void leave() { leave_in_line(); }
 
+    /// For a thread of the rank that is busy elsewhere, and never waits: one sweep, if nobody else
+    /// is inside and the word is here. What is left open is left to others; if the thread is about
+    /// to sleep, posted receives, too. False: the word is here, or whoever is inside may leave
+    /// without seeing why it should not be.
+    bool look_in(bool is_before_sleep);
+    /// The calling thread is inside already: it calls from a user's function.
+    bool is_own()
+    {
+        if (driver_ == nullptr || !lock_.try_lock()) {
+            return false;
+        }
+        const bool is_own = lock_.is_enabled() ? lock_.is_nested() : inside_ != 0;
+        lock_.unlock();
+        return is_own;
+    }
+    /// Null: closed.
+    Driver* driver() const noexcept { return driver_; }
+
     /// leave(), for the few calls that are made for every short message.
     [[gnu::always_inline]] void leave_in_line()
     {

@@ -7,6 +7,7 @@
 #include "engine/graph_engine.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
+#include "engine/siblings.hpp"
 #include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
 #include "platform/short_copy.hpp"
@@ -35,6 +36,12 @@ int Driver::progress()
 void Driver::advance()
 {
     progress();
+    if (siblings_ != nullptr) [[unlikely]] {
+        constexpr unsigned advances_a_look = 16;
+        if (++advances_ % advances_a_look == 0) {
+            (void)siblings_->look_in(siblings_->others_of(rank_.instance));
+        }
+    }
     if (rank_.copies.is_empty() && rank_.invited.is_empty() && rank_.kept_pieces == nullptr &&
         rank_.invitations.is_empty()) [[likely]] {
         return;

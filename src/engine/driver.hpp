@@ -15,6 +15,8 @@
 
 namespace headway::engine {
 
+class Siblings;
+
 /// Whether others have to work for a receiver who computes when a frame comes.
 enum class Urgency : std::uint8_t {
     by_kind,      ///< what needs_receiver() says: they have to
@@ -55,6 +57,10 @@ class Driver {
     bool is_local() const noexcept { return is_local_; }
     RankState& rank() noexcept { return rank_; }
     RankLock& lock() noexcept { return lock_; }
+    /// The other instances of the rank, which its threads look after, too. Null: there are none, or
+    /// this is a helper's.
+    Siblings* siblings() noexcept { return siblings_; }
+    void join_siblings(Siblings& siblings) noexcept { siblings_ = &siblings; }
     /// The rank's way to ranks of other nodes; null in a job of one node.
     transport::Port* port() noexcept { return port_; }
     /// Null: nothing is recorded.
@@ -332,6 +338,8 @@ class Driver {
     transport::Port* const port_;
     observe::Tracer* tracer_;
     QuickReceive* expected_ = nullptr;
+    Siblings* siblings_ = nullptr;
+    unsigned advances_ = 0;               ///< of a rank with siblings
     int frames_out_of_turn_ = 0;          ///< since the last sweep over all lanes
     std::int64_t network_looked_ns_ = 0;  ///< when the last look found nothing
     bool is_heard_ = false;               ///< the watch listens since the last listen()

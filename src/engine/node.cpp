@@ -11,18 +11,20 @@
 
 namespace headway::engine {
 
-Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
-           std::uint32_t process, const config::Knobs& settings)
+Node::Node(std::shared_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
+           std::uint32_t process, const config::Knobs& settings, std::uint32_t number)
     : heap(std::move(node_heap)),
       directory(node_directory),
       own_process(process),
+      instance(number),
       rank_count(node_directory.rank_count),
       job_rank_count(std::max(node_directory.job_rank_count, node_directory.rank_count)),
       origin(node_directory.origin),
       knobs(settings),
       peer_memory(node_directory.process_count, process, settings.cma != config::CmaChoice::off),
       schedule(node_directory.schedule),
-      is_plain(!schedule.withholds() && settings.sim == 0)
+      is_plain(!schedule.withholds() && settings.sim == 0),
+      allocators_(&heap->for_rank(number * node_directory.rank_count))
 {
     if (schedule.withholds()) {
         knobs.eager_limit =
@@ -34,6 +36,21 @@ Node::Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_director
             std::chrono::milliseconds(knobs.waits_told_at));
         const std::chrono::nanoseconds left = told_at - std::chrono::system_clock::now();
         waits_told_at = platform::Deadline::after_ns(left.count());
+    }
+}
+
+void Node::count_thread(int change) noexcept
+{
+    const auto add = [&](Directory& each) {
+        each.processes[own_process].own_threads.fetch_add(
+            static_cast<std::uint32_t>(change),
+            std::memory_order_relaxed);  // relaxed: see ProcessEntry
+    };
+    if (directory.instance_count == 0) {
+        add(directory);
+    }
+    for (std::uint32_t i = 0; i < directory.instance_count; ++i) {
+        add(*directory.instances[i]);
     }
 }
 
@@ -112,6 +129,7 @@ RankState* create_rank_state(Node& node, std::uint32_t rank)
     state->rank = rank;
     state->job_rank = node.job_rank(rank);
     state->process = node.own_process;
+    state->instance = node.instance;
     // From the start: peers may send before the rank is ready to be worked for.
     (void)state->ownership.enter();
     node.directory.ranks[rank] = state;

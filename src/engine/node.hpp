@@ -65,10 +65,11 @@ using UserReduction = bool (*)(Driver&, std::uint64_t user_op, const void* in, v
 /// Thread rule: written while the process initialises, read-only afterwards.
 class Node {
   public:
-    Node(std::unique_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
-         std::uint32_t process, const config::Knobs& settings);
+    /// `instance`: whose directory it is, of those that share the heap.
+    Node(std::shared_ptr<memory::NodeHeap> node_heap, Directory& node_directory,
+         std::uint32_t process, const config::Knobs& settings, std::uint32_t instance = 0);
 
-    memory::Allocator& allocator(std::uint32_t rank) { return heap->for_rank(rank); }
+    memory::Allocator& allocator(std::uint32_t rank) { return allocators_[rank]; }
     RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }
     /// Peers are ranks counted from this node's first one, around the job: those of this node have
     /// the numbers of its directory. The others are distant: nothing of theirs can be read here.
@@ -83,6 +84,8 @@ class Node {
         return job_rank >= origin ? job_rank - origin : job_rank + (job_rank_count - origin);
     }
     ProcessEntry& own_entry() { return directory.processes[own_process]; }
+    /// One more thread of the library, or one less, as all instances see it.
+    void count_thread(int change) noexcept;
 
     /// The lowest rank of this process.
     std::uint32_t first_rank() const;
@@ -98,9 +101,10 @@ class Node {
     Agent& agent() noexcept { return agent_; }
     Watch& watch() noexcept { return watch_; }
 
-    std::unique_ptr<memory::NodeHeap> heap;
+    const std::shared_ptr<memory::NodeHeap> heap;  ///< of all instances
     Directory& directory;
     std::uint32_t own_process;
+    const std::uint32_t instance;
     const std::uint32_t rank_count;      ///< of this node
     const std::uint32_t job_rank_count;  ///< of all nodes
     const std::uint32_t origin;          ///< number in the job of this node's first rank
@@ -153,6 +157,8 @@ class Node {
     UserReduction user_reduction = nullptr;
 
   private:
+    memory::Allocator* const allocators_;  ///< of this instance, by rank
+
     // They end before what they work with, the agent first: it sets the watch's timer.
     Watch watch_{*this};
     Agent agent_{*this};

@@ -51,8 +51,11 @@ class RankLock {
             wait_for_turn();
         }
     }
-    /// False: another thread is inside, or stands before the door.
-    [[nodiscard]] bool try_lock() { return !is_enabled_ || lock_.try_lock(); }
+    /// False: another thread is inside, or stands before the door. Waits for nobody.
+    [[nodiscard]] bool try_lock()
+    {
+        return !is_enabled_ || (!lock_.is_first_inside() && lock_.try_lock());
+    }
     void unlock()
     {
         if (is_enabled_) {

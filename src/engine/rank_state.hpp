@@ -166,6 +166,7 @@ struct RankState {
     std::uint32_t rank = 0;      ///< node rank
     std::uint32_t job_rank = 0;  ///< number in the job, for sentences
     std::uint32_t process = 0;   ///< index of its process on the node
+    std::uint32_t instance = 0;  ///< of the rank's, see Directory::instances
 
     ThreadsOfRank threads;
     RankCounters counters;
@@ -189,12 +190,16 @@ struct ProcessEntry {
 
     // What its agent sleeps on: an ownership word of which the agent is the owner.
     sync::OwnershipWord agent_bed;
-    // Threads of the library in this process. Written by who starts and ends them, relaxed.
+    // Threads of the library in this process, of any instance. Written by who starts and ends them,
+    // relaxed.
     std::atomic<std::uint32_t> own_threads{0};
     // Counts, relaxed. Written by the agent, the first by its second thread too; read by anyone.
     std::atomic<std::uint64_t> agent_wakes{0};
     std::atomic<std::uint64_t> agent_turns{0};  ///< times it took a rank's word
 };
+
+/// A rank has so many instances at most: a bound for the memory that they take.
+inline constexpr std::uint32_t instances_max = 8;
 
 struct Directory {
     std::uint32_t process_count = 0;   ///< written by the creator before the heap is ready
@@ -225,6 +230,10 @@ struct Directory {
     bool is_traced = false;    ///< and recorded
     bool lets_meet = false;    ///< ranks may meet instead of sending messages (engine/meeting)
     bool lets_read = false;    ///< and read each other's memory in collectives (peer_reading)
+    // Instances of each rank: whole engines, which know nothing of each other; the directories of
+    // all, this one among them. Written by the creator, likewise. A count of 0: it is alone.
+    std::uint32_t instance_count = 0;
+    Directory* instances[instances_max] = {};
     // When frames between ranks may be seen. Written by the creator before the heap is ready.
     transport::delay::Schedule schedule;
     // 1 once a rank has seen that all wait and nothing moves: each says then what it waits for, and

@@ -83,6 +83,17 @@ std::optional<std::uint32_t> count_asleep(const Directory& directory, const Rank
     return 1 + static_cast<std::uint32_t>(beside);
 }
 
+bool are_agents_asleep(const Directory& directory, Pulse& pulse)
+{
+    for (std::uint32_t i = 0; i < directory.process_count; ++i) {
+        if (!is_agent_asleep(directory.processes[i])) {
+            return false;
+        }
+        pulse.push_back(directory.processes[i].agent_wakes.load(std::memory_order_relaxed));
+    }
+    return true;
+}
+
 /// Nothing: somebody is awake, or about to be. `threads`: how many sleep.
 std::optional<Pulse> take_pulse(Node& node, std::uint32_t* threads)
 {
@@ -104,11 +115,14 @@ std::optional<Pulse> take_pulse(Node& node, std::uint32_t* threads)
         pulse.push_back(rank->counters.parks.load(std::memory_order_relaxed));
         pulse.push_back(rank->threads.sleeps.load(std::memory_order_relaxed));
     }
-    for (std::uint32_t i = 0; i < directory.process_count; ++i) {
-        if (!is_agent_asleep(directory.processes[i])) {
+    if (directory.instance_count == 0) {
+        return are_agents_asleep(directory, pulse) ? std::optional(pulse) : std::nullopt;
+    }
+    // An agent of another instance may complete what a rank waits for in this one.
+    for (std::uint32_t i = 0; i < directory.instance_count; ++i) {
+        if (!are_agents_asleep(*directory.instances[i], pulse)) {
             return std::nullopt;
         }
-        pulse.push_back(directory.processes[i].agent_wakes.load(std::memory_order_relaxed));
     }
     return pulse;
 }

@@ -11,6 +11,7 @@
 #include "engine/observation.hpp"
 #include "engine/passive_wait.hpp"
 #include "engine/shared_task.hpp"
+#include "engine/siblings.hpp"
 #include "engine/staged_pieces.hpp"
 #include "engine/standstill.hpp"
 #include "engine/wait_note.hpp"
@@ -203,7 +204,7 @@ class Idle {
 };
 
 /// Sleeps on the rank's ownership word, where messages wake the thread too.
-void park(Driver& driver, Condition condition, Bedding& bedding)
+void park(Driver& driver, Condition condition, Bedding& bedding, Elsewhere& elsewhere)
 {
     RankLock& lock = driver.lock();
     sync::ThreadSlot& slot = bedding.slot();
@@ -220,17 +221,19 @@ void park(Driver& driver, Condition condition, Bedding& bedding)
             platform::pass_process_barrier();
         }
         const Idle idle(driver);
+        const LeftToOthers left(elsewhere);
         // What has come for others of the process, who listens hears of last, and nobody else does.
         if (work_once(driver, CopyShare::any) == 0 && !condition() && !has_to_stage(driver) &&
             driver.listen() && !driver.worker().has_asked()) {
             const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
             const std::int64_t due_ns = driver.look_again_ns();
             const Absence away(driver);
+            const platform::Deadline alarm = left.alarm(bedding.alarm());
             lock.unlock();
             if (due_ns != 0) {
-                word.park(platform::earlier(platform::Deadline::at_ns(due_ns), bedding.alarm()));
+                word.park(platform::earlier(platform::Deadline::at_ns(due_ns), alarm));
             } else {
-                sleep_until_rung(driver, bedding.alarm());
+                sleep_until_rung(driver, alarm);
             }
             lock.lock();
             record_sleep(driver, asleep_ns);
@@ -266,8 +269,12 @@ constexpr std::uint64_t looks_beside = 50;
 
 /// Waits in the thread's own slot: another thread of the rank makes progress for both.
 /// `is_for_all`: any event may be what this thread waits for.
-void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is_for_all)
+void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is_for_all,
+                  Elsewhere& elsewhere)
 {
+    if (elsewhere.has_ops()) {
+        elsewhere.visit();
+    }
     RankLock& lock = driver.lock();
     sync::ThreadSlot& slot = bedding.slot();
     if (lock.has_parker()) {
@@ -285,7 +292,7 @@ void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is
             platform::yield_core();
         }
         if (slot.prepare_sleep(sync::Bed::own_slot)) {
-            (void)slot.sleep(bedding.alarm());
+            (void)slot.sleep(elsewhere.alarm(bedding.alarm()));
         }
         lock.lock();
         record_sleep(driver, asleep_ns);
@@ -294,17 +301,17 @@ void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is
     lock.remove_sleeper(&slot);
 }
 
-void sleep_once(Driver& driver, Condition condition, Bedding& bedding)
+void sleep_once(Driver& driver, Condition condition, Bedding& bedding, Elsewhere& elsewhere)
 {
     RankLock& lock = driver.lock();
     if (lock.has_parker()) {
         if (lock.is_nested()) {
             return;  // its sleep would keep the parker out
         }
-        sleep_beside(driver, condition, bedding, true);
+        sleep_beside(driver, condition, bedding, true, elsewhere);
         return;
     }
-    park(driver, condition, bedding);
+    park(driver, condition, bedding, elsewhere);
     if (lock.has_sleepers()) {
         // What this thread's sweeps do may be what they wait for; or it leaves and one of them
         // must become the parker.
@@ -349,11 +356,13 @@ class News {
 
 /// Between two sweeps: leaves the lock to other threads of the rank that work, for longer the more
 /// often they do. Returns how many turns of the run queue to stand back next time.
-unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
+/// `has_threads`: others of the rank work elsewhere, perhaps on the same core.
+unsigned stand_back(RankLock& lock, unsigned turns, const News& news, bool has_threads)
 {
     turns = lock.is_wanted() ? std::clamp(2 * turns, 2U, turns_back_max) : turns - (turns + 3) / 4;
     // Relaxed: a hint. Where threads have met once, none sweeps without a pause.
-    if (turns == 0 && lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
+    if (turns == 0 && !has_threads &&
+        lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
         return 0;
     }
     turns = std::max(turns, news.are_usual() ? turns_back_for_news : 1U);
@@ -370,7 +379,7 @@ unsigned stand_back(RankLock& lock, unsigned turns, const News& news)
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
 /// worker, it comes first.
 bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitReason reason,
-           bool has_swept)
+           bool has_swept, Elsewhere& elsewhere)
 {
     RankLock& lock = driver.lock();
     Patience patience(driver, reason);
@@ -394,11 +403,12 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitRe
         if (holds_soon(condition, patience.looks())) {
             return true;
         }
+        elsewhere.visit();
         if (help_with_task(driver)) {
             patience = Patience(driver, reason);
             continue;
         }
-        turns_back = stand_back(lock, turns_back, news);
+        turns_back = stand_back(lock, turns_back, news, elsewhere.has_threads());
     } while (patience.goes_on());
     return false;
 }
@@ -478,6 +488,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     std::optional<Bedding> bedding;
     Famine famine;
     Lead lead(driver.lock());
+    Elsewhere elsewhere(driver, ops);
     const auto look_around = [&] {
         if (is_standing_still(driver)) [[unlikely]] {
             report_standstill(driver, note);
@@ -490,7 +501,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
     };
     for (bool has_swept = true;; has_swept = false) {
         const bool leads = lead.take();
-        if (leads && sweep(driver, condition, ops, reason, has_swept)) {
+        if (leads && sweep(driver, condition, ops, reason, has_swept, elsewhere)) {
             return;
         }
         if (!bedding.has_value()) {
@@ -499,14 +510,14 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         }
         if (!leads) {
             if (bedding->is_made() && can_wait_beside(driver.lock(), ops)) {
-                sleep_beside(driver, condition, *bedding, false);
+                sleep_beside(driver, condition, *bedding, false, elsewhere);
                 if (condition()) {
                     return;
                 }
                 look_around();
                 continue;
             }
-            if (sweep(driver, condition, ops, reason, has_swept)) {
+            if (sweep(driver, condition, ops, reason, has_swept, elsewhere)) {
                 return;
             }
         }
@@ -518,7 +529,7 @@ void wait_slowly(Driver& driver, Condition condition, std::span<Op* const> ops, 
         }
         famine = Famine();
         if (bedding->is_made()) {
-            sleep_once(driver, condition, *bedding);
+            sleep_once(driver, condition, *bedding, elsewhere);
             look_around();
         }
     }

@@ -64,6 +64,16 @@ class BasicBiasedLock {
         return try_lock_shared(self);
     }
 
+    /// Whether try_lock() of another thread would be the first after this lock's only one so far,
+    /// and wait for that one to leave. A hint.
+    bool is_first_inside() const noexcept
+    {
+        // Relaxed: a hint.
+        return (word_.load(std::memory_order_relaxed) & shared) == 0 &&
+               inside_.load(std::memory_order_relaxed) != 0 &&
+               first_.load(std::memory_order_relaxed) != Atomics::self();
+    }
+
     /// Sleeps until the lock is there. Requires that try_lock() has just failed.
     void wait_and_lock() noexcept
     {

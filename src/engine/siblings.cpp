@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/siblings.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/door.hpp"
+#include "platform/cpu.hpp"
+
+namespace headway::engine {
+
+namespace {
+
+/// Visits of a thread that waits for nothing there between two looks at the other instances.
+constexpr unsigned visits_a_look = 64;
+
+/// How long a thread sleeps at most that nobody can be relied on to wake.
+constexpr std::int64_t nap_max_ns = 8'000'000;
+
+template <typename Visit>
+void for_each(InstanceSet instances, Visit&& visit)
+{
+    for (; instances != 0; instances &= instances - 1) {
+        visit(static_cast<std::uint32_t>(std::countr_zero(instances)));
+    }
+}
+
+}  // namespace
+
+bool Siblings::look_in(InstanceSet instances, bool is_before_sleep)
+{
+    bool are_seen_to = true;
+    for_each(instances, [&](std::uint32_t instance) {
+        are_seen_to = doors_[instance]->look_in(is_before_sleep) && are_seen_to;
+    });
+    return are_seen_to;
+}
+
+void Siblings::work_in(InstanceSet instances)
+{
+    for_each(instances, [&](std::uint32_t instance) {
+        Door& door = *doors_[instance];
+        if (door.try_enter()) {
+            door.driver()->advance();
+            door.leave();
+        }
+    });
+}
+
+InstanceSet Siblings::own_among(InstanceSet instances) noexcept
+{
+    InstanceSet own = 0;
+    for_each(instances, [&](std::uint32_t instance) {
+        own |= doors_[instance]->is_own() ? set_of(instance) : 0;
+    });
+    return own;
+}
+
+bool Siblings::have_threads(InstanceSet instances) const noexcept
+{
+    bool is_shared = false;
+    for_each(instances, [&](std::uint32_t instance) {
+        is_shared = is_shared || doors_[instance]->lock().is_shared();
+    });
+    return is_shared;
+}
+
+std::uint64_t Siblings::activity_in(InstanceSet instances) const noexcept
+{
+    // Relaxed: statistics.
+    std::uint64_t sum = returns_.load(std::memory_order_relaxed);
+    for_each(instances, [&](std::uint32_t instance) {
+        if (Driver* const driver = doors_[instance]->driver(); driver != nullptr) {
+            const RankCounters& counters = driver->rank().counters;
+            sum += counters.frames_posted.load(std::memory_order_relaxed) +
+                   counters.frames_received.load(std::memory_order_relaxed);
+        }
+    });
+    return sum;
+}
+
+void Siblings::open(std::uint32_t instance) noexcept
+{
+    // (1) sequentially consistent, pairs with (2): either who is about to sleep sees it open, or is
+    // seen here.
+    const InstanceSet before = open_.fetch_or(set_of(instance), std::memory_order_seq_cst);
+    if ((before & set_of(instance)) == 0) {
+        returns_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
+        wake(asleep_.load(std::memory_order_seq_cst));     // (1)
+    }
+}
+
+InstanceSet Siblings::begin_sleep(std::uint32_t own) noexcept
+{
+    // (2) sequentially consistent, pairs with (1). For note_return() the lock that look_in() passes
+    // next orders it, and the count, before what later threads read inside.
+    asleep_.fetch_or(set_of(own), std::memory_order_seq_cst);
+    const InstanceSet others = open_.load(std::memory_order_seq_cst) & ~set_of(own);  // (2)
+    count_open(others, 1);
+    return others;
+}
+
+void Siblings::end_sleep(std::uint32_t own, InstanceSet others) noexcept
+{
+    asleep_.fetch_and(~set_of(own), std::memory_order_relaxed);  // relaxed: a wake too many
+    count_open(others, -1);
+}
+
+void Siblings::note_return(std::uint32_t instance) noexcept
+{
+    // Relaxed: see begin_sleep(), and the counter.
+    const InstanceSet asleep = asleep_.load(std::memory_order_relaxed) & ~set_of(instance);
+    if (asleep != 0) {
+        returns_.fetch_add(1, std::memory_order_relaxed);
+        wake(asleep);
+    }
+}
+
+void Siblings::wake(InstanceSet sleepers) noexcept
+{
+    for_each(sleepers, [&](std::uint32_t each) {
+        if (Driver* const driver = doors_[each]->driver(); driver != nullptr) {
+            driver->rank().ownership.notify_parked();
+        }
+    });
+}
+
+void Siblings::count_open(InstanceSet instances, int change) noexcept
+{
+    for_each(instances, [&](std::uint32_t instance) {
+        Driver* const driver = doors_[instance]->driver();
+        if (driver != nullptr) {
+            // Relaxed: see begin_sleep(), and RankState::open_ops.
+            driver->rank().open_ops.fetch_add(static_cast<std::uint32_t>(change),
+                                              std::memory_order_relaxed);
+        }
+    });
+}
+
+Elsewhere::Elsewhere(Driver& driver, std::span<Op* const> ops) : own_(driver.rank().instance)
+{
+    if (driver.siblings() == nullptr) [[likely]] {
+        return;
+    }
+    siblings_ = driver.siblings();
+    // Nobody else can see to one whose lock this thread has.
+    wanted_ = siblings_->own_among(siblings_->others_of(own_));
+    has_threads_ = siblings_->have_threads(siblings_->others_of(own_));
+    for (const Op* const op : ops) {
+        if (op != nullptr && op->kind == OpKind::sync_object) {
+            wanted_ = siblings_->others_of(own_);  // whatever is attached
+        } else if (op != nullptr && op->owner->instance != own_) {
+            wanted_ |= set_of(op->owner->instance);
+        }
+    }
+}
+
+void Elsewhere::visit_siblings()
+{
+    if (wanted_ != 0) {
+        siblings_->work_in(wanted_);
+    }
+    if (++visits_ % visits_a_look == 0) {
+        (void)siblings_->look_in(siblings_->others_of(own_) & ~wanted_);
+    }
+}
+
+platform::Deadline Elsewhere::alarm(platform::Deadline given) const
+{
+    return has_ops() ? platform::earlier(platform::Deadline::after_ns(nap_min_ns), given) : given;
+}
+
+/// Whether nothing was done in the other instances for a while.
+bool Elsewhere::are_idle()
+{
+    const InstanceSet others = siblings_->others_of(own_);
+    if (others == 0) {
+        return true;
+    }
+    const std::uint64_t activity = siblings_->activity_in(others);
+    const std::int64_t now_ns = platform::monotonic_ns();
+    if (activity != activity_ || idle_since_ns_ == 0) {
+        activity_ = activity;
+        idle_since_ns_ = now_ns;
+    }
+    return now_ns - idle_since_ns_ >= nap_min_ns;
+}
+
+LeftToOthers::LeftToOthers(Elsewhere& elsewhere) : elsewhere_(elsewhere)
+{
+    Siblings* const siblings = elsewhere.siblings_;
+    if (siblings == nullptr) [[likely]] {
+        return;
+    }
+    if (!elsewhere.are_idle()) {
+        (void)siblings->look_in(siblings->others_of(elsewhere.own_), true);
+        must_nap_ = true;
+        return;
+    }
+    is_told_ = true;
+    left_ = siblings->begin_sleep(elsewhere.own_);
+    must_nap_ = !siblings->look_in(left_, true);
+}
+
+LeftToOthers::~LeftToOthers()
+{
+    if (is_told_) {
+        elsewhere_.siblings_->end_sleep(elsewhere_.own_, left_);
+    }
+}
+
+platform::Deadline LeftToOthers::alarm(platform::Deadline given) const
+{
+    if (!must_nap_) {
+        return elsewhere_.alarm(given);
+    }
+    const std::int64_t nap_ns =
+        std::exchange(elsewhere_.nap_ns_, std::min(2 * elsewhere_.nap_ns_, nap_max_ns));
+    return elsewhere_.alarm(platform::earlier(platform::Deadline::after_ns(nap_ns), given));
+}
+
+}  // namespace headway::engine
