@@ -30,6 +30,19 @@ RESOLVED = {
 PLAIN = ("nothing", "tool")
 # With the standard's functions or without, in the order in which they are listed.
 CHAPTERS = [*mpi_spec.CHAPTERS, mpi_spec.EXTENSION]
+# Calls about messages, which go in where those of what they are given belong: of a communicator, of
+# requests, of a matched message. All other calls go in by the rank's first door.
+MESSAGE_CALLS = {
+    "Send", "Rsend", "Ssend", "Isend", "Irsend", "Issend", "Recv", "Irecv", "Probe", "Iprobe",
+    "Mprobe", "Improbe", "Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace",
+}
+COLLECTIVE_CHAPTERS = {"collective", "neighbor"}
+REQUEST_CALLS = {
+    "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome", "Cancel",
+    "Request_free", "Request_get_status", "Request_get_status_all", "Request_get_status_any",
+    "Request_get_status_some",
+}
+MATCHED_CALLS = {"Mrecv", "Imrecv"}
 AMOUNTS = {"count", "number", "displacement"}
 
 
@@ -92,14 +105,31 @@ def call_argument(arg: Arg, large: bool) -> str | None:
     return arg.name
 
 
+def where(function: Function) -> str:
+    """What tells a call where to go in, as further arguments of its Call."""
+    if function.any_time:
+        return ", any_time"
+    names = [arg.name for arg in function.args]
+    is_collective = function.chapter in COLLECTIVE_CHAPTERS and not function.name.endswith("_init")
+    if function.name in MESSAGE_CALLS or (is_collective and "comm" in names):
+        return ", comm"
+    if function.name in MATCHED_CALLS:
+        return ", message"
+    if function.name not in REQUEST_CALLS:
+        return ""
+    given = next(arg for arg in function.args if arg.kind == "request")
+    if given.is_array:
+        return f", {given.name}, {function.args[0].name}"
+    return f", {given.name if given.direction == 'inout' else '&' + given.name}, 1"
+
+
 def built_body(function: Function, large: bool) -> list[str]:
     args = function.args_of(large)
     if function.error in PLAIN:
         names = ", ".join(arg.name for arg in args if arg.kind != "varargs")
         return [f"return headway::abi::call::{function.body}({names});"]
     refuse_written_arrays(function)
-    when = ", any_time" if function.any_time else ""
-    lines = [f"Call call(Function::{function.c_name(large, '')}{when});"]
+    lines = [f"Call call(Function::{function.c_name(large, '')}{where(function)});"]
     if function.value:
         passed = ", ".join(["call", *(arg.name for arg in args)])
         return [*lines, f"return headway::abi::call::{function.body}({passed});"]

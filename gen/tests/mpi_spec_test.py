@@ -190,6 +190,18 @@ class EntriesTest(unittest.TestCase):
         self.assertIn(f"const int code = general_{name}(comm, n);", entry)
         self.assertNotIn("Call call", entry)
 
+    def test_calls_about_messages_go_in_where_these_belong(self) -> None:
+        text = "".join(self.files.values())
+        for name, given in (("Send", "comm"), ("Irecv_c", "comm"), ("Improbe", "comm"),
+                            ("Iallreduce", "comm"), ("Neighbor_alltoallv", "comm"),
+                            ("Mrecv", "message"), ("Wait", "request, 1"),
+                            ("Waitsome", "array_of_requests, incount"),
+                            ("Request_get_status", "&request, 1")):
+            self.assertIn(f"Call call(Function::{name}, {given});", text)
+        for name in ("Comm_dup", "Bsend", "Send_init", "Allreduce_init", "Start", "Op_create",
+                     "Reduce_local", "Buffer_flush"):
+            self.assertIn(f"Call call(Function::{name});", text)
+
     def test_predefined_datatypes_have_their_names(self) -> None:
         self.assertIn('{0x209, "MPI_INT"},', self.files["abi_functions.cpp"])
 

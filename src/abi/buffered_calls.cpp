@@ -138,13 +138,17 @@ base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& m
             return refuse_size(buffer, message.bytes);
         }
     }
-    if (send_at_once(rank, comm, message)) {
-        return true;
-    }
+    Op* op = nullptr;
     Transfer transfer = message;
     transfer.is_copied = room == nullptr;
-    Op* op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
+    {
+        const object::Inside inside(comm.instance());
+        if (send_at_once(rank, comm, message)) {
+            return true;
+        }
+        op = room != nullptr ? begin_from_room(rank, comm, transfer, room)
                              : begin_send(rank, comm, transfer, false);
+    }
     if (op == nullptr) {
         return false;
     }
@@ -169,7 +173,7 @@ int Ibsend(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, 
 {
     const int error = send_buffered(call, buf, count, datatype, dest, tag, *comm);
     if (error == MPI_SUCCESS) {
-        *request = object::make_done_request(rank_of(call));
+        *request = object::make_done_request(rank_of(call).first());
     }
     return error;
 }

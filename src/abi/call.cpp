@@ -34,7 +34,7 @@ void Call::enter_observed(bool may_adopt) noexcept
 {
     // Waiting for another thread of the rank is time in the call.
     begin_ns_ = platform::monotonic_ns();
-    rank_->door->enter();
+    at_->door.enter();
     is_recorded_ = true;
     object::begin_observed_call(*rank_, function_index(), begin_ns_, may_adopt);
 }
@@ -96,6 +96,10 @@ int Call::raise(int error_class)
         return error_class;
     }
     if (chosen->action() == Action::user) {
+        // What it calls may go in by the first door, which comes before all others.
+        if (is_inside_) {
+            move_to(*rank_->first_instance);
+        }
         run_user_handler(*chosen, error_class);
         return error_class;
     }

@@ -13,6 +13,7 @@
 #include "object/communicator.hpp"
 #include "object/count_array.hpp"
 #include "object/error_handler.hpp"
+#include "object/instance.hpp"
 #include "object/rank_access.hpp"
 
 namespace headway::engine {
@@ -43,13 +44,33 @@ class Call {
         if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
             refuse_phase();
         }
+        at_ = rank_->first_instance;
         enter();
+    }
+
+    // Calls about messages go in where the messages of what they are given belong.
+    Call(Function function, MPI_Comm comm) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+        enter_at([&] { return object::instance_of(*rank_, comm); });
+    }
+    /// Requests that were not checked: null perhaps.
+    Call(Function function, const MPI_Request* requests, int count) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+        enter_at([&] { return object::instance_of(*rank_, requests, count); });
+    }
+    Call(Function function, const MPI_Message* message) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+        enter_at([&] { return object::instance_of(*rank_, message); });
     }
 
     /// For functions that may be called before MPI_Init and after MPI_Finalize.
     Call(Function function, AnyTime) noexcept : function_(function), rank_(object::current_rank())
     {
         if (rank_ != nullptr) {
+            at_ = rank_->first_instance;
             enter(false);
         }
     }
@@ -60,7 +81,7 @@ class Call {
             if (is_recorded_) [[unlikely]] {
                 end_record();
             }
-            rank_->door->leave();
+            at_->door.leave();
         }
     }
 
@@ -71,6 +92,18 @@ class Call {
     object::RankAccess& rank() const noexcept { return *rank_; }
     /// Null before MPI_Init and after MPI_Finalize.
     object::RankAccess* rank_or_null() const noexcept { return rank_; }
+    /// The instance of the rank that the call is inside; the first unless the call says otherwise.
+    object::Instance& instance() const noexcept { return *at_; }
+    /// Leaves it for another one of the rank.
+    void move_to(object::Instance& other)
+    {
+        if (&other != at_) {
+            at_->door.leave();
+            at_ = &other;
+            at_->door.enter();
+        }
+    }
+
     /// "MPI_Send".
     const char* name() const noexcept { return function_name(function_); }
 
@@ -136,9 +169,19 @@ class Call {
         if (rank_->tracer != nullptr) [[unlikely]] {
             enter_observed(may_adopt);
         } else {
-            rank_->door->enter();
+            at_->door.enter();
         }
         is_inside_ = true;
+    }
+    template <typename Find>
+    [[gnu::always_inline]] void enter_at(const Find& find) noexcept
+    {
+        if (rank_ == nullptr || rank_->phase != object::Phase::running) [[unlikely]] {
+            refuse_phase();
+        }
+        // Relaxed: see there.
+        at_ = rank_->is_spread.load(std::memory_order_relaxed) ? find() : rank_->first_instance;
+        enter();
     }
     [[gnu::cold]] void enter_observed(bool may_adopt) noexcept;
     [[gnu::cold]] void end_record() noexcept;
@@ -151,6 +194,7 @@ class Call {
     bool is_recorded_ = false;
     bool has_holder_ = false;
     object::RankAccess* rank_;
+    object::Instance* at_;  ///< set where rank_ is
     object::Communicator* source_ = nullptr;
     std::int64_t begin_ns_;                 ///< set where the call is recorded
     object::ErrorHandler* holder_handler_;  ///< set where has_holder_, as the next

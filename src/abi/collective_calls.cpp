@@ -201,10 +201,10 @@ namespace {
 
 int run_to_end(Call& call, Communicator& comm, CollectiveCall&& collective)
 {
-    object::Rank& rank = rank_of(call);
-    const engine::StartedGraph started = object::run_collective(rank, comm, std::move(collective));
+    const engine::StartedGraph started =
+        object::run_collective(call.instance(), comm, std::move(collective));
     if (started.is_over) [[likely]] {
-        object::end_complete_orphans(rank);
+        object::end_complete_orphans(call.instance());
         return MPI_SUCCESS;
     }
     if (started.completion == nullptr) {
@@ -230,11 +230,11 @@ int run_in_turn(Call& call, Communicator& comm, CollectiveCall&& collective, Com
     if (completion.request() == nullptr) {
         return run_to_end(call, comm, std::move(collective));
     }
-    engine::Op* op = object::start_collective(rank, comm, std::move(collective));
+    engine::Op* op = object::start_collective(call.instance(), comm, std::move(collective));
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    *completion.request() = object::make_request(rank, comm, op);
+    *completion.request() = object::make_request(call.instance(), comm, op);
     return MPI_SUCCESS;
 }
 

@@ -302,7 +302,10 @@ int Comm_disconnect(Call& call, Communicator* comm_object, MPI_Comm* comm)
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
     // Sends whose requests were completed or freed may still wait for room.
-    engine::wait_until(rank.driver(), [&] { return protocol::is_quiet(rank.driver().rank()); });
+    call.move_to(comm_object->instance());
+    engine::Driver& driver = comm_object->driver();
+    engine::wait_until(driver, [&] { return protocol::is_quiet(driver.rank()); });
+    call.move_to(rank.first());
     return free_communicator(call, comm_object, comm);
 }
 

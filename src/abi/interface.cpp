@@ -21,9 +21,17 @@ int read_counters(headway_counters* counters)
     if (access == nullptr || access->phase != object::Phase::running) {
         return -1;
     }
-    const engine::RankCounters& own = object::as_rank(*access).driver().rank().counters;
-    *counters = {value(own.frames_posted),       value(own.frames_received), value(own.retries),
-                 value(own.bytes_copied_across), value(own.bytes_piped),     value(own.parks)};
+    object::Rank& rank = object::as_rank(*access);
+    *counters = {};
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        const engine::RankCounters& own = rank.instance(number).driver->rank().counters;
+        counters->frames_posted += value(own.frames_posted);
+        counters->frames_received += value(own.frames_received);
+        counters->retries += value(own.retries);
+        counters->bytes_copied_across += value(own.bytes_copied_across);
+        counters->bytes_piped += value(own.bytes_piped);
+        counters->parks += value(own.parks);
+    }
     return 0;
 }
 
@@ -61,8 +69,14 @@ std::int64_t open_operations()
     if (access == nullptr || access->phase != object::Phase::running) {
         return -1;
     }
-    // (1) acquire, pairs with (1) of engine/worker.cpp: the ops are complete, with their results.
-    return object::as_rank(*access).driver().rank().open_ops.load(std::memory_order_acquire);
+    object::Rank& rank = object::as_rank(*access);
+    std::int64_t open = 0;
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        // (1) acquire, pairs with (1) of engine/worker.cpp: the ops are complete, with their
+        // results.
+        open += rank.instance(number).driver->rank().open_ops.load(std::memory_order_acquire);
+    }
+    return open;
 }
 
 int leave_rank()

@@ -16,15 +16,14 @@ using object::Rank;
 int hand_out(Call& call, Communicator& comm, protocol::Unexpected* found, MPI_Message* message,
              MPI_Status* status)
 {
-    Rank& rank = rank_of(call);
-    const MPI_Message handle = object::make_message(rank, comm, found);
+    const MPI_Message handle = object::make_message(comm, found);
     if (handle == MPI_MESSAGE_NULL) {
         return call.fail(MPI_ERR_NO_MEM,
                          "there are too many live handles; receive messages that "
                          "were probed, or complete requests, first");
     }
     set_probed_status(status, *found);
-    protocol::take(rank.driver(), found);
+    protocol::take(comm.driver(), found);
     *message = handle;
     return MPI_SUCCESS;
 }
@@ -66,15 +65,16 @@ int begin_matched(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype,
     Rank& rank = rank_of(call);
     object::Message* taken = object::find_message(rank, *message);
     call.set_error_source(taken->communicator);
-    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    engine::Driver& driver = taken->communicator->driver();
+    Op* op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
     set_target(rank, *taken->communicator, op, in);
     taken->communicator->add_reference();
     *matched = {op, taken->communicator};
-    protocol::start_matched_receive(rank.driver(), op, taken->found);
-    object::finish_message(rank, message, taken);
+    protocol::start_matched_receive(driver, op, taken->found);
+    object::finish_message(message, taken);
     return MPI_SUCCESS;
 }
 
@@ -94,7 +94,7 @@ int Mprobe(Call& call, int source, int tag, Communicator* comm, MPI_Message* mes
         hand_out_nobody(message, status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = rank_of(call).driver();
+    engine::Driver& driver = comm->driver();
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* found = nullptr;
     engine::wait_until(driver, [&] {
@@ -112,7 +112,7 @@ int Improbe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_
         hand_out_nobody(message, status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = rank_of(call).driver();
+    engine::Driver& driver = comm->driver();
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* found = protocol::probe(driver, wanted);
     if (found == nullptr) {
@@ -155,7 +155,7 @@ int Imrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Me
         return refuse_message(call, *message);
     }
     if (*message == MPI_MESSAGE_NO_PROC) {
-        Op* op = make_null_receive(rank);
+        Op* op = make_null_receive(call.instance());
         if (op == nullptr) {
             return fail_for_memory(call);
         }
@@ -168,7 +168,7 @@ int Imrecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Me
         error != MPI_SUCCESS) {
         return error;
     }
-    *request = object::make_request(rank, *matched.comm, matched.op);
+    *request = object::make_request(call.instance(), *matched.comm, matched.op);
     matched.comm->drop_reference();
     return MPI_SUCCESS;
 }

@@ -32,21 +32,20 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
 {
     Rank& rank = rank_of(call);
     if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
-        *request = object::make_done_request(rank);
+        *request = object::make_done_request(comm.instance());
         return MPI_SUCCESS;
     }
     Op* op = begin_send(rank, comm, transfer, is_synchronous);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    *request = object::make_request(rank, comm, op);
+    *request = object::make_request(comm.instance(), comm, op);
     return MPI_SUCCESS;
 }
 
 /// Receives without an op what is there or comes soon. False: an op is needed, and only
 /// bytes of the buffer that the message will fill have changed.
-bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer,
-                     MPI_Status* status)
+bool receive_at_once(const Communicator& comm, const Transfer& transfer, MPI_Status* status)
 {
     if (transfer.is_special) [[unlikely]] {
         return false;
@@ -57,10 +56,10 @@ bool receive_at_once(Rank& rank, const Communicator& comm, const Transfer& trans
         .size_bytes = transfer.bytes};
     const std::uint32_t sender =
         transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
-    if (!protocol::receive_at_once(rank.driver(), receive, sender)) {
+    if (!protocol::receive_at_once(comm.driver(), receive, sender)) {
         return false;
     }
-    object::end_complete_orphans(rank);
+    object::end_complete_orphans(comm.instance());
     if (status != MPI_STATUS_IGNORE) {
         object::fill_status(*status, receive.status_source, receive.status_tag,
                             static_cast<std::int64_t>(receive.status_bytes));
@@ -134,7 +133,7 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
         return MPI_SUCCESS;
     }
     const auto receive = [&](const Transfer& transfer) -> int {
-        if (receive_at_once(rank_of(call), *comm, transfer, status)) [[likely]] {
+        if (receive_at_once(*comm, transfer, status)) [[likely]] {
             return MPI_SUCCESS;
         }
         Op* op = begin_receive(rank_of(call), *comm, transfer);
@@ -149,24 +148,24 @@ int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sou
     const auto start = [&](const Transfer& transfer) -> int {
         Rank& rank = rank_of(call);
         Op* op = source != MPI_PROC_NULL ? begin_receive(rank, *comm, transfer)
-                                         : make_null_receive(rank);
+                                         : make_null_receive(call.instance());
         if (op == nullptr) {
             return fail_for_memory(call);
         }
-        *request = object::make_request(rank, *comm, op);
+        *request = object::make_request(call.instance(), *comm, op);
         return MPI_SUCCESS;
     };
     return with_transfer(call, buf, count, datatype, source, tag, start);
 }
 
-int Iprobe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_Status* status)
+int Iprobe(Call& /*call*/, int source, int tag, Communicator* comm, int* flag, MPI_Status* status)
 {
     if (source == MPI_PROC_NULL) {
         set_null_status(status);
         *flag = 1;
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = rank_of(call).driver();
+    engine::Driver& driver = comm->driver();
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* message = protocol::probe(driver, wanted);
     if (message == nullptr) {
@@ -180,13 +179,13 @@ int Iprobe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_S
     return MPI_SUCCESS;
 }
 
-int Probe(Call& call, int source, int tag, Communicator* comm, MPI_Status* status)
+int Probe(Call& /*call*/, int source, int tag, Communicator* comm, MPI_Status* status)
 {
     if (source == MPI_PROC_NULL) {
         set_null_status(status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = rank_of(call).driver();
+    engine::Driver& driver = comm->driver();
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* message = nullptr;
     engine::wait_until(driver, [&] {

@@ -34,13 +34,8 @@ class PersistentMessage final : public Persistent {
   protected:
     base::Result<Op*> start() override
     {
-        if (mode_ == Mode::receive) {
-            return transfer_.peer == MPI_PROC_NULL
-                       ? make_null_receive(rank())
-                       : begin_receive(rank(), *communicator(), transfer_);
-        }
         if (transfer_.peer == MPI_PROC_NULL) {
-            return done_op();
+            return mode_ == Mode::receive ? make_null_receive(rank().first()) : done_op();
         }
         if (mode_ == Mode::buffered) {
             const base::Result<bool> sent = buffer_send(rank(), *communicator(), transfer_);
@@ -48,6 +43,10 @@ class PersistentMessage final : public Persistent {
                 return base::Failure{sent.sentence()};
             }
             return sent.value() ? done_op() : nullptr;
+        }
+        const object::Inside inside(communicator()->instance());
+        if (mode_ == Mode::receive) {
+            return begin_receive(rank(), *communicator(), transfer_);
         }
         if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_)) {
             return done_op();

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion calls (MPI-5.0 sections 3.7.3 to 3.7.5).
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "abi/message_calls.hpp"
 #include "abi/sync_calls.hpp"
@@ -122,13 +126,28 @@ int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status,
         blame(call, *op);
         explain(call, *op);
     }
-    return object::finish_request(rank_of(call), request, op, status, freed);
+    return object::finish_request(freed.instance(), request, op, status, freed);
 }
 
 int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
 {
-    object::FreedRequests freed(rank_of(call));
+    object::FreedRequests freed(call.instance());
     return finish(call, request, op, status, freed);
+}
+
+/// Ops of the rank may belong to several instances.
+bool is_spread(const Call& call) noexcept
+{
+    return call.rank().is_spread.load(std::memory_order_relaxed);  // relaxed: see there
+}
+
+/// Goes where the op belongs. True: it was elsewhere.
+bool follow(Call& call, const Op& op)
+{
+    object::Instance& home = rank_of(call).instance_of(op);
+    const bool is_elsewhere = &home != &call.instance();
+    call.move_to(home);
+    return is_elsewhere;
 }
 
 /// How calls end what is complete: its request is over, and in a list each status says what became
@@ -136,7 +155,7 @@ int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
 class Finisher {
   public:
     Finisher(Call& call, MPI_Request* requests)
-        : call_(call), requests_(requests), freed_(rank_of(call))
+        : call_(call), requests_(requests), freed_(call.instance())
     {
     }
 
@@ -145,6 +164,9 @@ class Finisher {
         if (op == nullptr) {
             set_empty(status);
             return MPI_SUCCESS;
+        }
+        if (is_spread(call_) && follow(call_, *op)) [[unlikely]] {
+            freed_.move_to(call_.instance());
         }
         return finish(call_, &requests_[index], op, status, freed_);
     }
@@ -181,6 +203,9 @@ class Looker {
             set_empty(status);
             return MPI_SUCCESS;
         }
+        if (is_spread(call_)) [[unlikely]] {
+            (void)follow(call_, *op);
+        }
         object::settle(rank_of(call_), *op);
         (void)object::report(*op, status);
         return MPI_SUCCESS;
@@ -213,6 +238,56 @@ std::size_t first_open(std::span<Op* const> ops, std::size_t from)
     return from;
 }
 
+/// The instances of those that are not complete.
+engine::InstanceSet instances_of(std::span<Op* const> ops)
+{
+    engine::InstanceSet found = 0;
+    for (const Op* const op : ops) {
+        if (!is_over(op)) {
+            found |= engine::set_of(op->owner->instance);
+        }
+    }
+    return found;
+}
+
+/// A sweep in each instance of those that are not complete.
+void advance(Call& call, std::span<Op* const> ops)
+{
+    if (!is_spread(call)) [[likely]] {
+        call.instance().driver->advance();
+        return;
+    }
+    for (engine::InstanceSet left = instances_of(ops); left != 0; left &= left - 1) {
+        call.move_to(rank_of(call).instance(static_cast<std::uint32_t>(std::countr_zero(left))));
+        call.instance().driver->advance();
+    }
+}
+
+void await_all(Call& call, std::span<Op* const> ops)
+{
+    std::size_t open = 0;
+    const auto all_over = [&] {
+        open = first_open(ops, open);
+        return open == ops.size();
+    };
+    engine::wait_until(*call.instance().driver, all_over, ops,
+                       static_cast<std::int32_t>(ops.size()));
+}
+
+/// Waits for those of one instance after the other, inside it.
+void await_all_spread(Call& call, std::span<Op* const> ops)
+{
+    for (engine::InstanceSet left = instances_of(ops); left != 0; left &= left - 1) {
+        const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
+        std::vector<Op*> own;
+        std::ranges::copy_if(ops, std::back_inserter(own), [&](const Op* op) {
+            return op != nullptr && op->owner->instance == number;
+        });
+        call.move_to(rank_of(call).instance(number));
+        await_all(call, own);
+    }
+}
+
 /// Whether all are over, if need be after a sweep.
 bool are_over(Call& call, std::span<Op* const> ops)
 {
@@ -220,7 +295,7 @@ bool are_over(Call& call, std::span<Op* const> ops)
     if (open == ops.size()) {
         return true;
     }
-    rank_of(call).driver().advance();
+    advance(call, ops);
     return first_open(ops, open) == ops.size();
 }
 
@@ -250,7 +325,7 @@ int find_complete(Call& call, std::span<Op* const> ops)
     if (found != none_complete) {
         return found;
     }
-    rank_of(call).driver().advance();
+    advance(call, ops);
     return first_complete(ops);
 }
 
@@ -262,7 +337,7 @@ int await_complete(Call& call, std::span<Op* const> ops)
         found = first_complete(ops);
         return found != none_complete;
     };
-    engine::wait_until(rank_of(call).driver(), has_one, ops, 1);
+    engine::wait_until(*call.instance().driver, has_one, ops, 1);
     return found;
 }
 
@@ -356,7 +431,10 @@ int test_some(Call& call, int count, const MPI_Request* requests, int* outcount,
 
 int end_request(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
 {
-    return finish(call, request, op, status);
+    object::Instance& instance = rank_of(call).instance_of(*op);
+    const object::Inside inside(instance);
+    object::FreedRequests freed(instance);
+    return finish(call, request, op, status, freed);
 }
 
 int refuse_inactive(Call& call, MPI_Request given)
@@ -376,19 +454,18 @@ int Wait(Call& call, MPI_Request* request, MPI_Status* status)
         set_empty(status);
         return MPI_SUCCESS;
     }
-    engine::wait_for(rank_of(call).driver(), op);
+    engine::wait_for(*call.instance().driver, op);
     return finish(call, request, op, status);
 }
 
 int Waitall(Call& call, int count, MPI_Request requests[], MPI_Status statuses[])
 {
     return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
-        std::size_t open = 0;
-        const auto all_over = [&] {
-            open = first_open(ops, open);
-            return open == ops.size();
-        };
-        engine::wait_until(rank_of(call).driver(), all_over, ops, count);
+        if (is_spread(call)) [[unlikely]] {
+            await_all_spread(call, ops);
+        } else {
+            await_all(call, ops);
+        }
         return end_all(ops, statuses, Finisher(call, requests));
     });
 }
@@ -476,7 +553,7 @@ int Request_free(Call& call, MPI_Request* request)
                          "an active partitioned request cannot be freed; complete it first "
                          "(MPI-5.0 section 4.2)");
     }
-    return object::free_request(rank_of(call), request, op);
+    return object::free_request(call.instance(), request, op);
 }
 
 int Cancel(Call& call, MPI_Request* request)
@@ -501,8 +578,9 @@ int Cancel(Call& call, MPI_Request* request)
         return call.fail(MPI_ERR_REQUEST, "a partitioned request cannot be cancelled");
     }
     if (op->kind == engine::OpKind::receive) {
+        (void)follow(call, *op);  // one with a sync object may be elsewhere
         // A receive that has matched completes as if nothing had been asked; sends always do.
-        (void)protocol::cancel_receive(rank_of(call).driver(), op);
+        (void)protocol::cancel_receive(*call.instance().driver, op);
     }
     return MPI_SUCCESS;
 }

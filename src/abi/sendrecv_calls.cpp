@@ -45,8 +45,8 @@ bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, Halves
 
 bool begin_in(Rank& rank, Communicator& comm, const Transfer& in, Halves* halves)
 {
-    halves->receive =
-        in.peer != MPI_PROC_NULL ? begin_receive(rank, comm, in) : make_null_receive(rank);
+    halves->receive = in.peer != MPI_PROC_NULL ? begin_receive(rank, comm, in)
+                                               : make_null_receive(comm.instance());
     return halves->receive != nullptr;
 }
 
@@ -62,9 +62,8 @@ bool begin(Rank& rank, Communicator& comm, const Pair& pair, Halves* halves)
 /// Ends what was started of a call that cannot go on.
 int give_up(Call& call, const Halves& halves)
 {
-    Rank& rank = rank_of(call);
     if (halves.receive != nullptr) {
-        (void)protocol::cancel_receive(rank.driver(), halves.receive);
+        (void)protocol::cancel_receive(*call.instance().driver, halves.receive);
         (void)complete(call, halves.receive, MPI_STATUS_IGNORE);
     }
     if (halves.send != nullptr) {
@@ -94,13 +93,13 @@ int start_exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Request
     }
     Op* op = halves.receive;
     if (halves.send != nullptr) {
-        op = engine::create_joint(rank.driver(), engine::OpKind::receive, 2);
+        op = engine::create_joint(comm.driver(), engine::OpKind::receive, 2);
         if (op == nullptr) {
             return give_up(call, halves);
         }
-        object::join_exchange(rank, op, halves.send, halves.receive);
+        object::join_exchange(comm.driver(), op, halves.send, halves.receive);
     }
-    *request = object::make_request(rank, comm, op);
+    *request = object::make_request(comm.instance(), comm, op);
     return MPI_SUCCESS;
 }
 

@@ -21,6 +21,7 @@ struct Visitor {
     object::RankAccess* access = nullptr;
     const engine::Scope* scope = nullptr;
     engine::Seat* seat = nullptr;
+    object::Instance* instance = nullptr;
 
     bool is(int root) const noexcept { return scope->rank == static_cast<std::uint32_t>(root); }
 };
@@ -39,7 +40,7 @@ struct Visitor {
     if (static_cast<std::uint32_t>(root) >= scope.size) [[unlikely]] {
         return {};
     }
-    return {access, &scope, found->known_seat_at_shelf(kind)};
+    return {access, &scope, found->known_seat_at_shelf(kind), &found->instance()};
 }
 
 /// Bytes of a block, where its elements are usual ones; else 0.
@@ -58,16 +59,16 @@ struct Visitor {
 /// False: the general way has to do it, or to say what is wrong.
 [[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::RootedCall& call)
 {
-    object::Rank& rank = object::as_rank(*visitor.access);
+    object::Instance& instance = *visitor.instance;
     if (call.bytes == 0 || !engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
-        (base::has_diagnostics && rank.process().call_order() != nullptr) ||
-        !rank.door->enter_at_home()) [[unlikely]] {
+        (base::has_diagnostics && instance.rank.process().call_order() != nullptr) ||
+        !instance.door.enter_at_home()) [[unlikely]] {
         return false;
     }
     const engine::OpError error =
-        engine::use_shelf(rank.driver(), *visitor.seat, *visitor.scope, call);
-    object::end_complete_orphans(rank);
-    rank.door->leave_in_line();
+        engine::use_shelf(*instance.driver, *visitor.seat, *visitor.scope, call);
+    object::end_complete_orphans(instance);
+    instance.door.leave_in_line();
     return error == engine::OpError::none;
 }
 

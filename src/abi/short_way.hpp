@@ -25,8 +25,8 @@ namespace headway::abi::short_way {
 struct Message {
     object::Rank* rank = nullptr;
     object::Communicator* comm = nullptr;
-    engine::Driver* driver = nullptr;  ///< these two are the rank's
-    engine::Door* door = nullptr;
+    engine::Driver* driver = nullptr;  ///< these two are the communicator's
+    object::Instance* instance = nullptr;
     std::uint64_t bytes = 0;
     std::uint32_t peer = 0;
 };
@@ -85,7 +85,7 @@ constexpr std::uint64_t elements_max = 1U << 20;
     const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->size_bytes;
     if (static_cast<std::uint64_t>(count) > elements_max ||
         static_cast<std::uint32_t>(member) >= scope.size ||
-        bytes > rank.driver().node().whole_bytes_max) [[unlikely]] {
+        bytes > found->driver().node().whole_bytes_max) [[unlikely]] {
         return {};
     }
     if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
@@ -95,8 +95,8 @@ constexpr std::uint64_t elements_max = 1U << 20;
     }
     return {.rank = &rank,
             .comm = found,
-            .driver = &rank.driver(),
-            .door = rank.door,
+            .driver = &found->driver(),
+            .instance = &found->instance(),
             .bytes = bytes,
             .peer = scope.peer(static_cast<std::uint32_t>(member))};
 }
@@ -106,7 +106,7 @@ constexpr std::uint64_t elements_max = 1U << 20;
 /// Posts the message. False: nothing happened.
 [[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
 {
-    engine::Door& door = *message.door;
+    engine::Door& door = message.instance->door;
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
@@ -123,7 +123,7 @@ constexpr std::uint64_t elements_max = 1U << 20;
 [[gnu::always_inline]] inline bool receive_in_call(const Message& message,
                                                    engine::QuickReceive& receive)
 {
-    engine::Door& door = *message.door;
+    engine::Door& door = message.instance->door;
     if (!is_recv_tag(receive.wanted.tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
     }
@@ -142,9 +142,9 @@ constexpr std::uint64_t elements_max = 1U << 20;
         return false;
     }
     if (request != nullptr) {
-        *request = object::make_done_request(*message.rank);
+        *request = object::make_done_request(*message.instance);
     }
-    message.door->leave_in_line();
+    message.instance->door.leave_in_line();
     return true;
 }
 
@@ -161,14 +161,14 @@ constexpr std::uint64_t elements_max = 1U << 20;
         return send_alone(message, buf, tag, request);
     }
     if (request != nullptr) {
-        *request = object::make_done_request(*message.rank);
+        *request = object::make_done_request(*message.instance);
     }
     return true;
 }
 
 inline bool has_threads(const Message& message) noexcept
 {
-    return message.door->lock().is_enabled();
+    return message.instance->door.lock().is_enabled();
 }
 
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -202,7 +202,7 @@ inline bool has_threads(const Message& message) noexcept
                                                const engine::QuickReceive& receive,
                                                MPI_Status* status)
 {
-    object::end_complete_orphans(*message.rank);
+    object::end_complete_orphans(*message.instance);
     if (status != MPI_STATUS_IGNORE) {
         object::fill_status(*status, receive.status_source, receive.status_tag,
                             static_cast<std::int64_t>(receive.status_bytes));
@@ -219,7 +219,7 @@ inline bool has_threads(const Message& message) noexcept
         return false;
     }
     end_receive(message, receive, status);
-    message.door->leave_in_line();
+    message.instance->door.leave_in_line();
     return true;
 }
 
@@ -234,7 +234,7 @@ constexpr std::uint64_t turns_outside = 32;
                                                     MPI_Status* status)
 {
     engine::Driver& driver = *message.driver;
-    if (message.peer != driver.rank().rank || !message.door->lock().is_shared()) {
+    if (message.peer != driver.rank().rank || !message.instance->door.lock().is_shared()) {
         return receive_alone(message, buf, source, tag, status);
     }
     const config::Knobs& knobs = driver.node().knobs;
@@ -253,7 +253,7 @@ constexpr std::uint64_t turns_outside = 32;
     std::uint64_t seen = 0;
     bool has_news = true;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
-        if (has_news && message.door->try_enter()) {
+        if (has_news && message.instance->door.try_enter()) {
             // Relaxed: see OwnLane::posted.
             seen = posted.load(std::memory_order_relaxed);
             const bool is_taken = protocol::take_next(driver, receive, message.peer);
@@ -262,7 +262,7 @@ constexpr std::uint64_t turns_outside = 32;
             }
             // What is kept may be the message; the general way looks.
             const bool keeps_any = !is_taken && protocol::keeps_any(driver, receive);
-            message.door->leave();
+            message.instance->door.leave();
             if (is_taken || keeps_any) {
                 return is_taken;
             }
@@ -295,11 +295,11 @@ constexpr std::uint64_t turns_outside = 32;
     if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag)) [[unlikely]] {
         return false;
     }
-    message.door->enter();
+    message.instance->door.enter();
     engine::Driver& driver = *message.driver;
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) [[unlikely]] {
-        message.door->leave();
+        message.instance->door.leave();
         return false;
     }
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
@@ -313,8 +313,8 @@ constexpr std::uint64_t turns_outside = 32;
         op->size_bytes = receive.size_bytes;
         protocol::start_receive(driver, op);
     }
-    *request = object::make_request(*message.rank, *message.comm, op);
-    message.door->leave_in_line();
+    *request = object::make_request(*message.instance, *message.comm, op);
+    message.instance->door.leave_in_line();
     return true;
 }
 
@@ -322,8 +322,10 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::always_inline]] inline bool Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     object::RankAccess* const access = usual_rank();
-    return access != nullptr && access->door->lock().is_shared() && count > 0 &&
-           requests != nullptr &&
+    // Relaxed: see there.
+    return access != nullptr && count > 0 && requests != nullptr &&
+           (access->door->lock().is_shared() ||
+            access->is_spread.load(std::memory_order_relaxed)) &&
            object::finish_done_requests(object::as_rank(*access),
                                         {requests, static_cast<std::size_t>(count)}, statuses);
 }

@@ -59,7 +59,7 @@ int look_for_events(Call& call, SyncObject& object)
 {
     int error = collect_events(call, object);
     if (object.queued == 0) {
-        rank_of(call).driver().advance();
+        object::advance_all(rank_of(call));
         const int later = collect_events(call, object);
         error = later != MPI_SUCCESS ? later : error;
     }
@@ -302,7 +302,7 @@ int Sync_query_bulk(Call& call, int incount, SyncObject* sync_object, int* outco
 
 void Progress(Call& call)
 {
-    rank_of(call).driver().advance();
+    object::advance_all(rank_of(call));
 }
 
 }  // namespace call

@@ -28,16 +28,15 @@ bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& 
     }
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
-    return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+    return protocol::send_at_once(comm.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), packed, transfer.bytes);
 }
 
 namespace {
 
 /// Whether a message that is not one run of bytes may move to or from its elements directly.
-bool moves_in_place(Rank& rank, const Transfer& transfer)
+bool moves_in_place(engine::Driver& driver, const Transfer& transfer)
 {
-    engine::Driver& driver = rank.driver();
     return transfer.bytes > driver.node().knobs.eager_limit && protocol::carries_elements(driver);
 }
 
@@ -49,9 +48,9 @@ void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* kee
 }
 
 /// What a send of other than the usual kind needs before it starts.
-void prepare_special(Rank& rank, Op* op, const Transfer& transfer)
+void prepare_special(Rank& rank, const Communicator& comm, Op* op, const Transfer& transfer)
 {
-    if (transfer.is_packed && !transfer.is_copied && moves_in_place(rank, transfer)) {
+    if (transfer.is_packed && !transfer.is_copied && moves_in_place(comm.driver(), transfer)) {
         op->address = nullptr;
         set_elements(op, engine::InElements::yes, new object::ElementsInPlace(transfer.block()));
     } else if (transfer.is_packed || transfer.is_copied) {
@@ -67,11 +66,11 @@ void prepare_special(Rank& rank, Op* op, const Transfer& transfer)
 /// Likewise of a receive.
 void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
-    if (transfer.is_packed && moves_in_place(rank, transfer)) {
+    if (transfer.is_packed && moves_in_place(comm.driver(), transfer)) {
         // What comes whole: short messages by the limit of their sender, longer ones by that of
         // here.
         const std::uint64_t whole_bytes =
-            std::max<std::uint64_t>(config::eager_limit_max, rank.driver().node().whole_bytes_max);
+            std::max<std::uint64_t>(config::eager_limit_max, comm.driver().node().whole_bytes_max);
         const std::uint64_t buffer_bytes = std::min(transfer.bytes, whole_bytes);
         auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
         op->address = keep->bytes();
@@ -90,7 +89,7 @@ void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& 
 
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
 {
-    Op* op = rank.driver().create_op(engine::OpKind::send);
+    Op* op = comm.driver().create_op(engine::OpKind::send);
     if (op == nullptr) {
         return nullptr;
     }
@@ -98,10 +97,10 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
     op->peer = peer_of(comm, transfer.peer);
     op->address = static_cast<std::byte*>(const_cast<void*>(transfer.address));
     if (transfer.is_special || transfer.is_copied) [[unlikely]] {
-        prepare_special(rank, op, transfer);
+        prepare_special(rank, comm, op, transfer);
     }
     op->size_bytes = transfer.bytes;
-    protocol::start_send(rank.driver(), op, is_synchronous);
+    protocol::start_send(comm.driver(), op, is_synchronous);
     return op;
 }
 
@@ -116,23 +115,23 @@ void set_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer
 
 Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
 {
-    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    Op* op = comm.driver().create_op(engine::OpKind::receive);
     if (op == nullptr) {
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
     set_target(rank, comm, op, transfer);
-    protocol::start_receive(rank.driver(), op);
+    protocol::start_receive(comm.driver(), op);
     return op;
 }
 
-Op* make_null_receive(Rank& rank)
+Op* make_null_receive(object::Instance& instance)
 {
-    Op* op = rank.driver().create_op(engine::OpKind::receive);
+    Op* op = instance.driver->create_op(engine::OpKind::receive);
     if (op != nullptr) {
         op->status_source = MPI_PROC_NULL;
         op->status_tag = MPI_ANY_TAG;
-        rank.driver().complete(op);
+        instance.driver->complete(op);
     }
     return op;
 }
@@ -169,13 +168,13 @@ void explain(Call& call, const Op& op)
 
 int complete(Call& call, Op* op, MPI_Status* status)
 {
-    Rank& rank = rank_of(call);
-    engine::wait_for(rank.driver(), op);
-    object::settle(rank, *op);
+    object::Instance& instance = call.instance();
+    engine::wait_for(*instance.driver, op);
+    object::settle(instance.rank, *op);
     if (op->error != engine::OpError::none) [[unlikely]] {
         explain(call, *op);
     }
-    return object::end_op(rank, op, status);
+    return object::end_op(instance, op, status);
 }
 
 void set_null_status(MPI_Status* status) noexcept

@@ -46,6 +46,8 @@ inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype 
     return size_of(call, count, *type, &transfer->bytes);
 }
 
+// Those that are given a communicator need the caller inside its instance.
+
 /// Starts it. Null: the node heap is exhausted and nothing was started.
 engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
                        const Transfer& transfer, bool is_synchronous);
@@ -60,7 +62,7 @@ base::Result<bool> buffer_send(object::Rank& rank, object::Communicator& comm,
                                const Transfer& message);
 
 /// A complete receive from MPI_PROC_NULL; null: the node heap is exhausted.
-engine::Op* make_null_receive(object::Rank& rank);
+engine::Op* make_null_receive(object::Instance& instance);
 
 /// The same as send_at_once() for messages that are special.
 bool send_special_at_once(object::Rank& rank, const object::Communicator& comm,
@@ -73,7 +75,7 @@ inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
     if (transfer.is_special) [[unlikely]] {
         return send_special_at_once(rank, comm, transfer);
     }
-    return protocol::send_at_once(rank.driver(), peer_of(comm, transfer.peer),
+    return protocol::send_at_once(comm.driver(), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
                                   transfer.bytes);
 }

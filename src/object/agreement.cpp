@@ -154,7 +154,7 @@ engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made
     call.collective = protocol::coll::Collective::bcast;
     call.receive = pending->context();
     call.count = sizeof picked;
-    engine::Op* op = start_collective(rank, parent, std::move(call));
+    engine::Op* op = start_collective(rank.first(), parent, std::move(call));
     if (op != nullptr) {
         set_keep(*op, pending.release());
     } else if (picked != 0) {

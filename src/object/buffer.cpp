@@ -83,7 +83,7 @@ std::byte* SendBuffer::find_room(Rank& rank, std::uint64_t message_bytes)
     if (room_behind(before_room_) < entry_bytes) {
         collect(rank);
         if (!find_gap(entry_bytes)) {
-            rank.driver().advance();
+            advance_all(rank);
             collect(rank);
             if (!find_gap(entry_bytes)) {
                 return nullptr;
@@ -127,6 +127,18 @@ void SendBuffer::unlink(Entry* entry) noexcept
     }
 }
 
+namespace {
+
+/// Of any instance.
+void end_send(Rank& rank, engine::Op* send)
+{
+    Instance& instance = rank.instance_of(*send);
+    const Inside inside(instance);
+    (void)end_op(instance, send, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
 /// Ends the sends that are complete.
 void SendBuffer::collect(Rank& rank)
 {
@@ -134,14 +146,14 @@ void SendBuffer::collect(Rank& rank)
         Entry* const next = entry->next;
         if (entry->send->word.is_complete()) {
             unlink(entry);
-            (void)end_op(rank, entry->send, MPI_STATUS_IGNORE);
+            end_send(rank, entry->send);
         }
         entry = next;
     }
     std::erase_if(outside_, [&](engine::Op* send) {
         const bool is_over = send->word.is_complete();
         if (is_over) {
-            (void)end_op(rank, send, MPI_STATUS_IGNORE);
+            end_send(rank, send);
         }
         return is_over;
     });

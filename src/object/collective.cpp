@@ -64,15 +64,25 @@ engine::Graph build_graph(Communicator& communicator, const Chosen& chosen,
                                  communicator.nodes());
 }
 
-engine::GraphTemplate* find_or_build(Rank& rank, Communicator& communicator, const Chosen& chosen,
+/// What the library tells by a collective of its own goes by the first instance, where it need not
+/// be the communicator's. Such a call meets nobody but in messages.
+bool is_guest(const Instance& at, const Communicator& communicator)
+{
+    return &at != &communicator.instance();
+}
+
+engine::GraphTemplate* find_or_build(Instance& at, Communicator& communicator, const Chosen& chosen,
                                      const CollectiveCall& call)
 {
-    const std::uint64_t key = graph_key(chosen, call.root, call.in_place);
+    // Runs of a graph share what it keeps between them, so it belongs to one instance.
+    constexpr std::uint64_t guest_key = std::uint64_t{1} << 63U;
+    const std::uint64_t key =
+        graph_key(chosen, call.root, call.in_place) | (is_guest(at, communicator) ? guest_key : 0);
     if (engine::GraphTemplate* known = communicator.find_graph(key); known != nullptr) {
         return known;
     }
     const engine::Graph graph = build_graph(communicator, chosen, call);
-    engine::GraphTemplate* stored = engine::store_graph(rank.driver().allocator(), graph);
+    engine::GraphTemplate* stored = engine::store_graph(at.driver->allocator(), graph);
     if (stored != nullptr) {
         communicator.remember_graph(key, stored);
     }
@@ -184,15 +194,15 @@ engine::Reduction reduction_of(const CollectiveCall& call)
     return reduction;
 }
 
-bool run_and_wait(Rank& rank, Communicator& communicator, CollectiveCall call)
+bool run_and_wait(Instance& at, Communicator& communicator, CollectiveCall call)
 {
-    const engine::StartedGraph started = run_collective(rank, communicator, std::move(call));
+    const engine::StartedGraph started = run_collective(at, communicator, std::move(call));
     if (started.completion == nullptr) {
         return started.is_over;
     }
-    engine::wait_for(rank.driver(), started.completion);
+    engine::wait_for(*at.driver, started.completion);
     const bool is_done = started.completion->error == engine::OpError::none;
-    rank.driver().destroy_op(started.completion);
+    at.driver->destroy_op(started.completion);
     return is_done;
 }
 
@@ -233,27 +243,28 @@ CollectiveShape shape_of(const CollectiveCall& call)
 }
 
 /// Finds the graph in the long way; `scratch` gets the blocks of its scratch that are listed.
-KnownGraph choose_graph(Rank& rank, Communicator& communicator, const CollectiveCall& call,
+KnownGraph choose_graph(Instance& at, Communicator& communicator, const CollectiveCall& call,
                         std::vector<engine::BlockRange>& scratch)
 {
-    const Chosen chosen = choose(rank, communicator, call);
+    const Chosen chosen = choose(at.rank, communicator, call);
     scratch = scratch_blocks(chosen.algorithm, communicator, call);
-    return {find_or_build(rank, communicator, chosen, call), chosen.may_meet};
+    return {find_or_build(at, communicator, chosen, call),
+            chosen.may_meet && !is_guest(at, communicator)};
 }
 
 /// `call` must outlive what is made of it.
-Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& call)
+Prepared prepare(Instance& at, Communicator& communicator, const CollectiveCall& call)
 {
     Prepared made;
-    if (has_shape(call)) [[likely]] {
+    if (has_shape(call) && !is_guest(at, communicator)) [[likely]] {
         const CollectiveShape shape = shape_of(call);
         made.graph = communicator.recent_graphs().find(shape);
         if (made.graph.stored == nullptr) [[unlikely]] {
-            made.graph = choose_graph(rank, communicator, call, made.scratch);
+            made.graph = choose_graph(at, communicator, call, made.scratch);
             communicator.recent_graphs().remember(shape, made.graph);
         }
     } else {
-        made.graph = choose_graph(rank, communicator, call, made.scratch);
+        made.graph = choose_graph(at, communicator, call, made.scratch);
     }
     made.arguments = {.send = call.send,
                       .receive = call.receive,
@@ -265,11 +276,11 @@ Prepared prepare(Rank& rank, Communicator& communicator, const CollectiveCall& c
 }
 
 /// Starts what `call` describes, which must outlive the run as far as it is kept.
-engine::Op* begin(Rank& rank, Communicator& communicator, const CollectiveCall& call)
+engine::Op* begin(Instance& at, Communicator& communicator, const CollectiveCall& call)
 {
-    const Prepared made = prepare(rank, communicator, call);
+    const Prepared made = prepare(at, communicator, call);
     return made.graph.stored != nullptr
-               ? engine::start_graph(rank.driver(), *made.graph.stored, communicator.joint_scope(),
+               ? engine::start_graph(*at.driver, *made.graph.stored, communicator.joint_scope(),
                                      made.arguments)
                : nullptr;
 }
@@ -301,13 +312,13 @@ std::optional<engine::RootedCall::Kind> rooted_kind(const CollectiveCall& call)
 }
 
 /// Does a call with a root on the communicator's shelf, if there is one. None: nothing was done.
-std::optional<engine::OpError> use_shelf(Rank& rank, Communicator& communicator,
+std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicator,
                                          const CollectiveCall& call)
 {
     const auto kind = rooted_kind(call);
     const std::uint64_t bytes = call.count * call.element_bytes;
     const engine::Scope& scope = communicator.joint_scope();
-    if (!kind || !engine::fits_on_shelf(*kind, bytes, scope.size)) {
+    if (!kind || is_guest(at, communicator) || !engine::fits_on_shelf(*kind, bytes, scope.size)) {
         return std::nullopt;
     }
     engine::Seat* const seat = communicator.seat_at_shelf(*kind);
@@ -315,7 +326,7 @@ std::optional<engine::OpError> use_shelf(Rank& rank, Communicator& communicator,
         return std::nullopt;
     }
     const engine::OpError error =
-        engine::use_shelf(rank.driver(), *seat, scope,
+        engine::use_shelf(*at.driver, *seat, scope,
                           {.kind = *kind,
                            .keeps_own = call.in_place,
                            .root = call.root,
@@ -323,22 +334,22 @@ std::optional<engine::OpError> use_shelf(Rank& rank, Communicator& communicator,
                            .receive = static_cast<std::byte*>(call.receive),
                            .bytes = bytes});
     if (error != engine::OpError::none) {
-        engine::skip_on_shelf(rank.driver(), *seat, scope);
+        engine::skip_on_shelf(*at.driver, *seat, scope);
     }
     return error;
 }
 
 /// Does what `made` describes where the members meet. False: nothing was done.
-bool meet(Rank& rank, Communicator& communicator, const Prepared& made)
+bool meet(Instance& at, Communicator& communicator, const Prepared& made)
 {
     const engine::Scope& scope = communicator.joint_scope();
     if (!made.graph.may_meet ||
-        !engine::can_meet(rank.process().node(), *made.graph.stored, scope, made.arguments)) {
+        !engine::can_meet(at.driver->node(), *made.graph.stored, scope, made.arguments)) {
         return false;
     }
     engine::Seat* const seat = communicator.seat();
     return seat != nullptr &&
-           engine::meet(rank.driver(), *seat, *made.graph.stored, scope, made.arguments);
+           engine::meet(*at.driver, *seat, *made.graph.stored, scope, made.arguments);
 }
 
 /// What has come in elements with gaps is unpacked.
@@ -350,15 +361,15 @@ void give_back(CollectiveCall& call)
 }
 
 /// Of a call that has ended without an op.
-engine::StartedGraph ended(Rank& rank, engine::OpError error)
+engine::StartedGraph ended(Instance& at, engine::OpError error)
 {
     if (error == engine::OpError::none) [[likely]] {
         return {.is_over = true};
     }
-    engine::Op* const op = rank.driver().create_op(engine::OpKind::graph);
+    engine::Op* const op = at.driver->create_op(engine::OpKind::graph);
     if (op != nullptr) {
         op->error = error;
-        rank.driver().complete(op);
+        at.driver->complete(op);
     }
     return {.completion = op};
 }
@@ -420,7 +431,7 @@ class RepeatedCollective final : public Persistent {
             return true;
         }
         engine::destroy_program(rank().driver(), std::exchange(program_, nullptr));
-        Prepared made = prepare(rank(), *communicator(), call_);
+        Prepared made = prepare(rank().first(), *communicator(), call_);
         made.arguments.sequence = sequence_;
         if (made.graph.stored != nullptr) {
             program_ = engine::create_program(rank().driver(), *made.graph.stored,
@@ -437,37 +448,37 @@ class RepeatedCollective final : public Persistent {
 
 }  // namespace
 
-engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
+engine::Op* start_collective(Instance& at, Communicator& communicator, CollectiveCall&& call)
 {
-    engine::Op* const op = begin(rank, communicator, call);
+    engine::Op* const op = begin(at, communicator, call);
     keep_with(op, call);
     return op;
 }
 
-engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call)
+engine::StartedGraph run_collective(Instance& at, Communicator& communicator, CollectiveCall&& call)
 {
     // Elements with gaps are packed before and unpacked afterwards, whatever moves them: members
     // need not have the same datatype, so that must not decide the way.
-    if (const auto error = use_shelf(rank, communicator, call)) {
+    if (const auto error = use_shelf(at, communicator, call)) {
         if (*error == engine::OpError::none) {
             give_back(call);
         }
-        return ended(rank, *error);
+        return ended(at, *error);
     }
-    const Prepared made = prepare(rank, communicator, call);
+    const Prepared made = prepare(at, communicator, call);
     if (made.graph.stored == nullptr) {
         return {};
     }
-    if (meet(rank, communicator, made)) {
+    if (meet(at, communicator, made)) {
         give_back(call);
-        return ended(rank, engine::OpError::none);
+        return ended(at, engine::OpError::none);
     }
     engine::Scope& scope = communicator.joint_scope();
     if (call.keep == nullptr) {
-        return engine::run_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
+        return engine::run_graph(*at.driver, *made.graph.stored, scope, made.arguments);
     }
     engine::Op* const op =
-        engine::start_graph(rank.driver(), *made.graph.stored, scope, made.arguments);
+        engine::start_graph(*at.driver, *made.graph.stored, scope, made.arguments);
     keep_with(op, call);
     return {.completion = op};
 }
@@ -485,10 +496,10 @@ void reduce_local(Rank& rank, CollectiveCall call)
 
 engine::Op* start_barrier(Rank& rank, Communicator& communicator)
 {
-    return start_collective(rank, communicator, {});
+    return start_collective(rank.first(), communicator, {});
 }
 
-bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint64_t size,
+bool bcast_bytes(Instance& at, Communicator& communicator, void* bytes, std::uint64_t size,
                  std::uint32_t root)
 {
     CollectiveCall call;
@@ -496,7 +507,7 @@ bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint6
     call.receive = bytes;
     call.count = size;
     call.root = root;
-    return run_and_wait(rank, communicator, std::move(call));
+    return run_and_wait(at, communicator, std::move(call));
 }
 
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
@@ -507,7 +518,7 @@ bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, vo
     call.send = own;
     call.receive = all;
     call.count = size;
-    return run_and_wait(rank, communicator, std::move(call));
+    return run_and_wait(rank.first(), communicator, std::move(call));
 }
 
 bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, void* all,
@@ -523,7 +534,7 @@ bool allgather_lists(Rank& rank, Communicator& communicator, const void* own, vo
         call.receive_blocks.push_back({offset, size});
         offset += static_cast<std::int64_t>(size);
     }
-    return run_and_wait(rank, communicator, std::move(call));
+    return run_and_wait(rank.first(), communicator, std::move(call));
 }
 
 bool run_user_reduction(engine::Driver& /*driver*/, std::uint64_t user_op, const void* in,

@@ -44,12 +44,16 @@ struct CollectiveCall {
     CollectiveKeep& make_keep();
 };
 
+// Calls of the application are inside the communicator's instance; what the library tells by a
+// collective of its own goes by the first one, on all members alike.
+
 /// Starts it: chooses the algorithm, finds or builds its graph, runs it. Null: the node heap is
 /// exhausted and nothing was started.
-engine::Op* start_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call);
+engine::Op* start_collective(Instance& at, Communicator& communicator, CollectiveCall&& call);
 
 /// As start_collective(), for a caller who waits for it: it may be over at once, without an op.
-engine::StartedGraph run_collective(Rank& rank, Communicator& communicator, CollectiveCall&& call);
+engine::StartedGraph run_collective(Instance& at, Communicator& communicator,
+                                    CollectiveCall&& call);
 
 /// A persistent request for it, which takes its place in the order of collectives now.
 /// MPI_REQUEST_NULL: the node heap or the handle table is exhausted.
@@ -59,13 +63,18 @@ MPI_Request make_repeated_collective(Rank& rank, Communicator& communicator, Col
 /// call.
 void reduce_local(Rank& rank, CollectiveCall call);
 
-/// MPI_Ibarrier.
+/// A barrier of the library's own.
 engine::Op* start_barrier(Rank& rank, Communicator& communicator);
 
 /// Collectives that the library needs for itself, on vectors of bytes; block until done. False:
 /// the node heap is exhausted.
-bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint64_t size,
+bool bcast_bytes(Instance& at, Communicator& communicator, void* bytes, std::uint64_t size,
                  std::uint32_t root);
+inline bool bcast_bytes(Rank& rank, Communicator& communicator, void* bytes, std::uint64_t size,
+                        std::uint32_t root)
+{
+    return bcast_bytes(rank.first(), communicator, bytes, size, root);
+}
 bool allgather_bytes(Rank& rank, Communicator& communicator, const void* own, void* all,
                      std::uint64_t size);
 

@@ -12,7 +12,7 @@ namespace headway::object {
 UserReduction::UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype)
     : rank_(rank), op_(op), datatype_(datatype), layout_(find_datatype(rank, datatype)->layout)
 {
-    ++op_->references;
+    op_->references.fetch_add(1, std::memory_order_relaxed);  // relaxed: a call names it
     const TypeSource source = source_of(rank, datatype);
     is_derived_ = source.derived != nullptr;
     if (is_derived_) {

@@ -34,6 +34,22 @@ Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* erro
       error_handler_(error_handler)
 {
     error_handler_->add_reference();
+    choose_instance();
+}
+
+void Communicator::choose_instance() noexcept
+{
+    instance_ = &owner_.instance_of_context(scope_->context);
+    driver_ = instance_->driver.get();
+    is_counted_by_two_ = instance_->number != 0;
+    owner_.open_instance(*instance_);
+}
+
+void Communicator::set_context(std::uint32_t context) noexcept
+{
+    scope_->context = context;
+    joint_scope().context = context;
+    choose_instance();
 }
 
 namespace {
@@ -159,7 +175,7 @@ void Communicator::count_to_meeting()
                                                        : std::min(process.node().cpus().size(),
                                                                   scheduler->worker_count());
         made = reinterpret_cast<std::uintptr_t>(
-            engine::create_meeting(owner_.driver().allocator(), scope.size, cores));
+            engine::create_meeting(driver_->allocator(), scope.size, cores));
     }
     seat_.meeting = reinterpret_cast<engine::Meeting*>(tell_all(made));
 }
@@ -188,7 +204,7 @@ engine::Seat* Communicator::count_to_shelf(engine::RootedCall::Kind kind)
     std::uintptr_t made = 0;
     if (scope.rank == 0) {
         made = reinterpret_cast<std::uintptr_t>(
-            engine::create_shelf(owner_.driver().allocator(), scope.size));
+            engine::create_shelf(driver_->allocator(), scope.size));
     }
     seat_.shelf = reinterpret_cast<engine::Shelf*>(tell_all(made));
     for (std::size_t each = 0; each < uses_shelf_.size(); ++each) {
@@ -201,7 +217,7 @@ engine::Seat* Communicator::count_to_shelf(engine::RootedCall::Kind kind)
 /// What member 0 says, an address in the node heap, which lies at one address in all processes.
 std::uintptr_t Communicator::tell_all(std::uintptr_t place)
 {
-    if (!bcast_bytes(owner_, *this, &place, sizeof place, 0)) {
+    if (!bcast_bytes(*instance_, *this, &place, sizeof place, 0)) {
         // The others know the place, and would wait there.
         platform::fatal(static_cast<std::uint32_t>(owner_.world_rank),
                         "the node heap is full; raise HEADWAY_HEAP_SIZE");
@@ -235,6 +251,8 @@ void Communicator::set_topology(std::shared_ptr<const Topology> topology)
 
 void Communicator::set_error_handler(ErrorHandler* handler) noexcept
 {
+    // Calls that fail look for it.
+    const Inside inside(*instance_);
     handler->add_reference();
     if (error_handler_->drop_reference()) {
         delete error_handler_;
@@ -252,6 +270,14 @@ void Communicator::take_hints(const Info& given)
     }
 }
 
+void Communicator::drop_shared_reference()
+{
+    // (1) acq_rel, pairs with itself: who drops the last one is behind all that others did.
+    if (std::atomic_ref(references_).fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        owner_.bury(*this);
+    }
+}
+
 void Communicator::destroy()
 {
     delete this;
@@ -266,7 +292,9 @@ void Communicator::free_handle()
     }
     owner_.pool().release(handle_);
     handle_ = MPI_COMM_NULL;
+    Rank& owner = owner_;
     drop_reference();
+    owner.reap();
 }
 
 engine::GraphTemplate* Communicator::find_graph(std::uint64_t key)

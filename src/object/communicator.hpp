@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,8 +24,13 @@
 #include "object/topology.hpp"
 #include "protocol/coll/topology.hpp"
 
+namespace headway::engine {
+class Driver;
+}
+
 namespace headway::object {
 
+struct Instance;
 class Rank;
 class SendBuffer;
 
@@ -58,6 +64,10 @@ class Communicator {
     /// Ranks that messages can name: of the remote group of an inter-communicator, else of all.
     int peer_count() const noexcept { return static_cast<int>(scope_->size); }
     bool is_inter() const noexcept { return joint_ != nullptr; }
+    /// Where its messages belong: the same one on all members.
+    Instance& instance() const noexcept { return *instance_; }
+    /// Of that.
+    engine::Driver& driver() const noexcept { return *driver_; }
     MPI_Comm handle() const noexcept { return handle_; }
     ErrorHandler* error_handler() const noexcept { return error_handler_; }
     /// Of messages: its ranks are those of peer_count().
@@ -78,11 +88,7 @@ class Communicator {
     std::uint32_t internal_context() const noexcept { return scope_->context | 0x8000'0000U; }
     /// For one that was created before its context was known; 0 stands for that. Requires that
     /// nothing was started on it.
-    void set_context(std::uint32_t context) noexcept
-    {
-        scope_->context = context;
-        joint_scope().context = context;
-    }
+    void set_context(std::uint32_t context) noexcept;
 
     /// Number of the session that it comes from; 0: from the world that MPI_Init makes.
     std::uint32_t session() const noexcept { return session_; }
@@ -163,14 +169,28 @@ class Communicator {
     /// Takes a reference on the new handler and drops the one on the old.
     void set_error_handler(ErrorHandler* handler) noexcept;
 
-    void add_reference() noexcept { ++references_; }
-    /// The last one destroys the communicator.
+    // Relaxed: who adds has a reference.
+    void add_reference() noexcept
+    {
+        if (is_counted_by_two_) [[unlikely]] {
+            std::atomic_ref(references_).fetch_add(1, std::memory_order_relaxed);
+        } else {
+            ++references_;
+        }
+    }
+    /// The last one destroys the communicator; see Rank::bury().
     void drop_reference()
     {
+        if (is_counted_by_two_) [[unlikely]] {
+            drop_shared_reference();
+            return;
+        }
         if (--references_ == 0) [[unlikely]] {
             destroy();
         }
     }
+    /// Requires: it has no references, and the caller is inside the first instance.
+    void destroy_buried() { destroy(); }
     /// Invalidates the handle; the communicator goes with its last operation.
     void free_handle();
 
@@ -187,6 +207,8 @@ class Communicator {
     ~Communicator();
 
     void destroy();
+    void drop_shared_reference();
+    void choose_instance() noexcept;
     void find_nodes();
     void count_to_meeting();
     engine::Seat* count_to_shelf(engine::RootedCall::Kind kind);
@@ -195,12 +217,17 @@ class Communicator {
 
     Rank& owner_;
     engine::Scope* scope_;
+    engine::Driver* driver_;
+    Instance* instance_;
     engine::Scope* joint_ = nullptr;  ///< of inter-communicators only
     bool is_first_ = false;
     int size_;
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
+    // Under the instance's lock; of one that is not on the first instance, whose calls count too,
+    // by any thread.
     int references_ = 1;
+    bool is_counted_by_two_ = false;
     std::uint32_t session_ = 0;
     std::uint64_t collectives_ = 0;
     std::map<std::array<int, 3>, std::uint32_t> partitioned_;

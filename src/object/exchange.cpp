@@ -16,16 +16,17 @@ void Exchange::finish(Rank& rank, engine::Op& op)
     op.order = receive_->order;
     op.error = receive_->error != engine::OpError::none ? receive_->error : send_->error;
     settle(rank, *send_);
-    rank.driver().destroy_op(receive_);
-    rank.driver().destroy_op(send_);
+    engine::Driver& driver = *rank.instance_of(op).driver;
+    driver.destroy_op(receive_);
+    driver.destroy_op(send_);
 }
 
-void join_exchange(Rank& rank, engine::Op* joint, engine::Op* send, engine::Op* receive)
+void join_exchange(engine::Driver& driver, engine::Op* joint, engine::Op* send, engine::Op* receive)
 {
     set_keep(*joint, new Exchange(send, receive));
     engine::add_part(joint, send);
     engine::add_part(joint, receive);
-    engine::seal_joint(rank.driver(), joint);
+    engine::seal_joint(driver, joint);
 }
 
 }  // namespace headway::object

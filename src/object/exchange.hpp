@@ -20,6 +20,7 @@ class Exchange final : public OpKeep {
 };
 
 /// Makes one op of both. `joint` came from create_joint for two parts.
-void join_exchange(Rank& rank, engine::Op* joint, engine::Op* send, engine::Op* receive);
+void join_exchange(engine::Driver& driver, engine::Op* joint, engine::Op* send,
+                   engine::Op* receive);
 
 }  // namespace headway::object

@@ -111,7 +111,9 @@ void collect(Rank& rank, const std::vector<HandlePool::Origin>& origins, Places&
 void watch_for_leaks(Rank& rank)
 {
     if (rank.process().knobs().leaks != 0) {
-        rank.pool().track_origins();
+        for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+            rank.instance(number).pool->track_origins();
+        }
         const std::lock_guard guard(rank.any_time().mutex);
         rank.any_time().pool.track_origins();
     }
@@ -124,7 +126,9 @@ void report_leaks(Rank& rank)
     }
     Leaks leaks;
     Places places;
-    collect(rank, rank.pool().origins(), places, &leaks);
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        collect(rank, rank.instance(number).pool->origins(), places, &leaks);
+    }
     {
         const std::lock_guard guard(rank.any_time().mutex);
         collect(rank, rank.any_time().pool.origins(), places, &leaks);

@@ -5,10 +5,10 @@
 
 namespace headway::object {
 
-MPI_Message make_message(Rank& rank, Communicator& communicator, protocol::Unexpected* found)
+MPI_Message make_message(Communicator& communicator, protocol::Unexpected* found)
 {
     auto* message = new Message{found, &communicator};
-    const auto handle = rank.pool().acquire<MPI_Message>(message);
+    const auto handle = communicator.instance().pool->acquire<MPI_Message>(message);
     if (bits_of(handle) == 0) {
         delete message;
         return MPI_MESSAGE_NULL;
@@ -22,9 +22,9 @@ Message* find_message(const Rank& rank, MPI_Message handle) noexcept
     return rank.handles->find<Message>(handle);
 }
 
-void finish_message(Rank& rank, MPI_Message* handle, Message* message)
+void finish_message(MPI_Message* handle, Message* message)
 {
-    rank.pool().release(*handle);
+    message->communicator->instance().pool->release(*handle);
     *handle = MPI_MESSAGE_NULL;
     message->communicator->drop_reference();
     delete message;

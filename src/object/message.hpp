@@ -14,12 +14,12 @@ struct Message {
 };
 
 /// Makes a handle for a message that was taken. MPI_MESSAGE_NULL: the handle table is full.
-MPI_Message make_message(Rank& rank, Communicator& communicator, protocol::Unexpected* found);
+MPI_Message make_message(Communicator& communicator, protocol::Unexpected* found);
 
 /// The message behind a handle, or null where it is no live one.
 Message* find_message(const Rank& rank, MPI_Message handle) noexcept;
 
 /// Ends the message's life, its content has been taken, and sets the handle to null.
-void finish_message(Rank& rank, MPI_Message* handle, Message* message);
+void finish_message(MPI_Message* handle, Message* message);
 
 }  // namespace headway::object

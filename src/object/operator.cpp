@@ -9,7 +9,8 @@ namespace headway::object {
 
 void drop_operator(UserOperator* op)
 {
-    if (--op->references == 0) {
+    // (1) acq_rel, pairs with itself: who drops the last one is behind all that others did.
+    if (op->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         delete op;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "data/element.hpp"
@@ -14,8 +15,9 @@ struct UserOperator {
     MPI_User_function* narrow = nullptr;  ///< exactly one of the two is set
     MPI_User_function_c* wide = nullptr;
     bool is_commutative = false;
-    /// One for the handle, one for each collective under way. The rank's threads, under its lock.
-    int references = 1;
+    // One for the handle, one for each collective under way, of any instance. Any thread of the
+    // rank.
+    std::atomic<int> references{1};
 };
 
 /// Drops a reference; the last one destroys the operator.

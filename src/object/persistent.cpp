@@ -49,10 +49,10 @@ base::Result<bool> Persistent::activate(MPI_Request handle)
     return true;
 }
 
-int Persistent::end(Rank& rank, MPI_Request handle, engine::Op* op, MPI_Status* status)
+int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status)
 {
-    rank.pool().change(Kind::request, bits_of(handle), Kind::idle_request, this);
-    return is_own_op(op) ? report(*op, status) : end_op(rank, op, status);
+    rank_.pool().change(Kind::request, bits_of(handle), Kind::idle_request, this);
+    return is_own_op(op) ? report(*op, status) : end_op(instance, op, status);
 }
 
 MPI_Request make_persistent(Rank& rank, Persistent* made)

@@ -22,6 +22,7 @@ struct SyncEvent;
 namespace headway::object {
 
 class Communicator;
+struct Instance;
 class Partitioned;
 class Rank;
 
@@ -53,7 +54,7 @@ class Persistent {
     /// the node heap is exhausted. Failure: a buffer that messages go through is missing or full.
     base::Result<bool> activate(MPI_Request handle);
     /// The op is complete: reports what became of it. The handle is inactive again.
-    int end(Rank& rank, MPI_Request handle, engine::Op* op, MPI_Status* status);
+    int end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status);
 
   protected:
     /// Starts it. Null: the node heap is exhausted. Failure: as above.

@@ -18,9 +18,6 @@
 #include "object/observation.hpp"
 #include "object/version.hpp"
 #include "platform/fatal.hpp"
-#include "platform/futex.hpp"
-#include "platform/peer_copy.hpp"
-#include "platform/process_barrier.hpp"
 #include "protocol/coll/choice_words.hpp"
 #include "protocol/point_to_point.hpp"
 
@@ -39,29 +36,6 @@ constexpr std::string_view choices_key = "headway-choices-0";
 /// Of the ranks of a node, the low half of `HostDirectory::starts` counts those that have started,
 /// the high half those that never will.
 constexpr std::uint64_t one_absence = std::uint64_t{1} << 32;
-/// Start-up needs every process; one that has died is noticed by the launcher, so this is only for
-/// launchers that do not look.
-constexpr std::int64_t patience_ns = 120'000'000'000;
-
-void add_own_cpus(engine::Directory& directory)
-{
-    for (const unsigned cpu : platform::allowed_cpus()) {
-        if (cpu / 64 < engine::Directory::cpu_words) {
-            // Relaxed: the readers come after the announcement (1).
-            directory.cpus[cpu / 64].fetch_or(std::uint64_t{1} << cpu % 64,
-                                              std::memory_order_relaxed);
-        }
-    }
-}
-
-unsigned count_cpus(const engine::Directory& directory)
-{
-    int cpus = 0;
-    for (const auto& word : directory.cpus) {
-        cpus += std::popcount(word.load(std::memory_order_relaxed));
-    }
-    return static_cast<unsigned>(cpus);
-}
 
 }  // namespace
 
@@ -74,6 +48,7 @@ Process::Process(std::unique_ptr<boot::Boot> boot, const RankBlock& ranks,
 Process::~Process()
 {
     ranks_.clear();
+    more_nodes_.clear();
     node_.reset();
 }
 
@@ -183,6 +158,9 @@ base::Outcome Process::join_node()
 base::Outcome Process::leave_job()
 {
     node_->agent().stop();
+    for (const auto& node : more_nodes_) {
+        node->agent().stop();
+    }
     if (network_ != nullptr) {
         NetworkDoor::stop_watching(*node_);
         // A connection that its receiver closes may lose what was sent before.
@@ -216,7 +194,8 @@ base::Result<std::unique_ptr<memory::NodeHeap>> Process::make_heap()
     }
     memory::HeapOptions options;
     options.size_bytes = knobs_.heap_size;
-    options.rank_count = static_cast<std::uint32_t>(node_rank_count());
+    // Each instance of a rank has an allocator.
+    options.rank_count = static_cast<std::uint32_t>(node_rank_count()) * choose_instances();
     options.version = library_version;
     std::string name = "headway-";
     name += boot_->job().empty() ? std::to_string(platform::process_id()) : boot_->job();
@@ -335,6 +314,9 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     directory.lets_read =
         knobs_.peer_reads == config::PeerReadsChoice::on && !directory.schedule.withholds();
     heap.set_root(directory_root, &directory);
+    if (auto described = describe_instances(directory, heap); !described) {
+        return described;
+    }
     if (auto described = describe_hosts(heap); !described) {
         return described;
     }
@@ -438,9 +420,8 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
     }
     checks_ = checks.value();
     hosts_ = static_cast<HostDirectory*>(heap->root(hosts_root));
-    node_ = std::make_unique<engine::Node>(
-        std::move(heap), *directory,
-        static_cast<std::uint32_t>(placement_.place - placement_.node_first), knobs_);
+    const std::shared_ptr<memory::NodeHeap> shared = std::move(heap);
+    node_ = make_instance(shared, *directory, 0);
     if (network_ != nullptr) {
         network_->open_for(*node_);
     }
@@ -450,63 +431,10 @@ base::Outcome Process::make_node(std::unique_ptr<memory::NodeHeap> heap)
         node_->tracer = std::make_unique<observe::Tracer>(platform::random_token(), records);
     }
     node_->dedicated_cpus = dedicated_cpus_;
-    protocol::register_protocols(*node_);
     take_distant_notes(*node_);
-    node_->user_reduction = &run_user_reduction;
-    return base::Done{};
-}
-
-base::Outcome Process::meet_all()
-{
-    engine::Directory& directory = node_->directory;
-    for (int i = 0; i < block_.count; ++i) {
-        const auto number = static_cast<std::uint32_t>(first_rank() + i);
-        if (engine::create_rank_state(*node_, node_->peer_of(number)) == nullptr) {
-            return base::Failure{
-                "the node heap has no room for the state of all ranks; raise "
-                "HEADWAY_HEAP_SIZE, or the size of /dev/shm"};
-        }
+    for (std::uint32_t number = 1; number < directory->instance_count; ++number) {
+        more_nodes_.push_back(make_instance(shared, *directory->instances[number], number));
     }
-    const auto identity = node_->peer_memory.own_identity();
-    engine::ProcessEntry& entry = directory.processes[node_->own_process];
-    entry.process_id = identity.process_id;
-    entry.token_address = identity.token_address;
-    entry.token = identity.token;
-    add_own_cpus(directory);
-    platform::allow_peer_copies();
-    if (!platform::join_process_barriers()) {
-        // Relaxed: published by (1).
-        directory.without_barriers.fetch_add(1, std::memory_order_relaxed);
-    }
-    // (1) release, pairs with (2): entry, ranks and cpus are visible to who counts all as ready.
-    const std::uint32_t ready = directory.ready.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (ready == directory.process_count) {
-        platform::futex_wake(directory.ready);
-    }
-    const auto deadline = platform::Deadline::after_ns(patience_ns);
-    // (2) acquire, pairs with (1).
-    for (std::uint32_t seen = ready; seen < directory.process_count;
-         seen = directory.ready.load(std::memory_order_acquire)) {  // as (2)
-        if (platform::futex_wait(directory.ready, seen, deadline) ==
-            platform::FutexWait::timed_out) {
-            return base::Failure{"only " + std::to_string(seen) + " of " +
-                                 std::to_string(directory.process_count) +
-                                 " processes came up within two minutes; did one of them die?"};
-        }
-    }
-    node_->heap->unlink_name();
-    for (std::uint32_t process = 0; process < directory.process_count; ++process) {
-        const engine::ProcessEntry& other = directory.processes[process];
-        node_->peer_memory.introduce(process, {other.process_id, other.token_address, other.token});
-    }
-    // A simulation is the same on every machine: it has one core.
-    const std::uint32_t cpus = knobs_.sim != 0 ? 1 : count_cpus(directory);
-    node_->is_oversubscribed = knobs_.sim != 0 || directory.rank_count > cpus;
-    node_->has_idle_cores = directory.rank_count < cpus;
-    // Relaxed: see (2).
-    node_->parks_with_barrier = !node_->is_oversubscribed && node_->is_plain &&
-                                directory.without_barriers.load(std::memory_order_relaxed) == 0;
-    node_->choose_buffers();
     return base::Done{};
 }
 

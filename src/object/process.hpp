@@ -30,6 +30,7 @@ struct RankBlock {
     int first = 0;
     int count = 1;
     int all = 0;  ///< of the job; 0: every process hosts as many as this one, in their order
+    bool may_have_threads = true;  ///< ranks ask for MPI_THREAD_MULTIPLE, or nobody knows yet
 };
 
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
@@ -57,6 +58,15 @@ class Process {
     bool is_joined() const noexcept { return node_ != nullptr; }
     /// Requires is_joined().
     engine::Node& node() noexcept { return *node_; }
+    /// Of an instance.
+    engine::Node& node(std::uint32_t instance) noexcept
+    {
+        return instance == 0 ? *node_ : *more_nodes_[instance - 1];
+    }
+    std::uint32_t instance_count() const noexcept
+    {
+        return static_cast<std::uint32_t>(more_nodes_.size()) + 1;
+    }
     HandleTable& handles() noexcept { return *process_handles(); }
     const config::Knobs& knobs() const noexcept { return knobs_; }
 
@@ -127,6 +137,10 @@ class Process {
     [[noreturn]] void abort_job(int code, std::string_view sentence) noexcept;
 
   private:
+    /// Start-up needs every process; one that has died is noticed by the launcher, so this is only
+    /// for launchers that do not look.
+    static constexpr std::int64_t patience_ns = 120'000'000'000;
+
     Process(std::unique_ptr<boot::Boot> boot, const RankBlock& ranks, const config::Knobs& knobs);
 
     base::Outcome check_node();
@@ -144,6 +158,12 @@ class Process {
     base::Result<std::unique_ptr<memory::NodeHeap>> take_heap(const std::string& way,
                                                               std::uintptr_t address);
     base::Outcome make_node(std::unique_ptr<memory::NodeHeap> heap);
+    std::unique_ptr<engine::Node> make_instance(std::shared_ptr<memory::NodeHeap> heap,
+                                                engine::Directory& directory, std::uint32_t number);
+    std::uint32_t choose_instances() const;
+    base::Outcome describe_instances(engine::Directory& directory, memory::NodeHeap& heap) const;
+    base::Outcome announce(engine::Node& node);
+    void meet_peers(engine::Node& node);
     base::Outcome meet_all();
 
     std::unique_ptr<boot::Boot> boot_;
@@ -153,6 +173,7 @@ class Process {
     std::vector<unsigned> dedicated_cpus_;  ///< of HEADWAY_PROGRESS=dedicated; else empty
     std::unique_ptr<NetworkDoor> network_;  ///< null in a job of one node
     std::unique_ptr<engine::Node> node_;
+    std::vector<std::unique_ptr<engine::Node>> more_nodes_;  ///< of the instances behind the first
     const protocol::coll::Choices* choices_ = nullptr;
     Checks checks_;
     HostDirectory* hosts_ = nullptr;  ///< written while the process initialises

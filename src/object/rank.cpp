@@ -29,6 +29,8 @@ constexpr std::uint32_t self_context = 2;
 constexpr std::uint32_t ground_context = 4;
 constexpr unsigned leader_shift = 13;
 constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
+/// Above all leaders of a job that has several instances: the number tells which one.
+constexpr std::uint32_t spread_bit = 1U << 30U;
 /// A freed id rests while so many others are free, so that a late message finds no wrong home.
 constexpr std::size_t contexts_resting = 16;
 
@@ -41,12 +43,13 @@ void note_threads(engine::Driver& driver)
 
 }  // namespace
 
-Rank::Rank(Process& process, int rank) : process_(process)
+Rank::Rank(Process& process, int rank) : process_(process), first_(*this, 0)
 {
     handles = &process.handles();
     predefined_datatypes = object::predefined_datatypes();
     world_rank = rank;
-    door = &door_;
+    first_instance = &first_;
+    door = &first_.door;
     if (process.ranks_here() > 1) {
         own_any_time_ = std::make_unique<AnyTimePart>(*handles);
         any_time_ = own_any_time_.get();
@@ -57,20 +60,35 @@ Rank::Rank(Process& process, int rank) : process_(process)
 
 Rank::~Rank() = default;
 
-base::Outcome Rank::make_parts(engine::Node& node)
+/// False: the node heap is exhausted.
+bool Rank::make_instance(Instance& made)
 {
+    engine::Node& node = process_.node(made.number);
     engine::RankState& state =
         node.rank_state(node.peer_of(static_cast<std::uint32_t>(world_rank)));
-    worker_ = std::make_unique<engine::Worker>(node, &state);
-    driver_ = std::make_unique<engine::Driver>(*worker_, state, door_.lock());
-    tracer = driver_->tracer();
-    pool_ = std::make_unique<HandlePool>(
-        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), false);
-    if (door_.lock().is_enabled()) {
-        pool_->share();
-        note_threads(*driver_);
+    made.worker = std::make_unique<engine::Worker>(node, &state);
+    made.driver = std::make_unique<engine::Driver>(*made.worker, state, made.door.lock());
+    made.pool.emplace(*handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine),
+                      false);
+    if (process_.instance_count() > 1) {
+        siblings_.add(made.number, made.door);
+        made.driver->join_siblings(siblings_);
     }
-    if (!protocol::create_rank_part(*driver_)) {
+    return protocol::create_rank_part(*made.driver);
+}
+
+base::Outcome Rank::make_parts()
+{
+    bool is_made = make_instance(first_);
+    for (std::uint32_t number = 1; number < process_.instance_count(); ++number) {
+        is_made = is_made &&
+                  make_instance(*more_.emplace_back(std::make_unique<Instance>(*this, number)));
+    }
+    if (is_made && first_.door.lock().is_enabled()) {
+        share_among_threads();
+    }
+    tracer = first_.driver->tracer();
+    if (!is_made) {
         return base::Failure{
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
             "the size of /dev/shm"};
@@ -89,16 +107,32 @@ base::Outcome Rank::make_parts(engine::Node& node)
 
 void Rank::share_among_threads()
 {
-    if (!door_.lock().is_enabled()) {
-        door_.enable_threads();
-    }
-    if (pool_ != nullptr) {
-        pool_->share();
-        note_threads(*driver_);
+    for (std::uint32_t number = 0; number < instance_count(); ++number) {
+        Instance& shared = instance(number);
+        if (!shared.door.lock().is_enabled()) {
+            shared.door.enable_threads();
+        }
+        if (shared.pool.has_value()) {
+            shared.pool->share();
+            note_threads(*shared.driver);
+        }
     }
 }
 
-base::Outcome Rank::start(engine::Node& node, int thread_level)
+/// False: the node heap is exhausted.
+bool Rank::start_instance(Instance& started)
+{
+    started.done_op = started.driver->create_op(engine::OpKind::send);
+    if (started.done_op == nullptr) {
+        return false;
+    }
+    started.driver->complete(started.done_op);
+    engine::note_return(*started.driver);
+    started.door.open(*started.driver);
+    return true;
+}
+
+base::Outcome Rank::start(int thread_level)
 {
     if (is_running()) {
         return base::Done{};
@@ -107,20 +141,18 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
         share_among_threads();
     }
     thread_level_ = thread_level;
-    if (driver_ == nullptr) {
-        if (auto made = make_parts(node); !made) {
+    if (first_.driver == nullptr) {
+        if (auto made = make_parts(); !made) {
             return made;
         }
     }
-    done_op_ = driver_->create_op(engine::OpKind::send);
-    if (done_op_ == nullptr) {
-        return base::Failure{
-            "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or the size of "
-            "/dev/shm"};
+    for (std::uint32_t number = 0; number < instance_count(); ++number) {
+        if (!start_instance(instance(number))) {
+            return base::Failure{
+                "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or the size of "
+                "/dev/shm"};
+        }
     }
-    driver_->complete(done_op_);
-    engine::note_return(*driver_);
-    door_.open(*driver_);
     phase = Phase::running;
     describe_environment();
     const std::lock_guard guard(any_time_->mutex);
@@ -131,10 +163,10 @@ base::Outcome Rank::start(engine::Node& node, int thread_level)
     return base::Done{};
 }
 
-base::Outcome Rank::open(engine::Node& node, int thread_level)
+base::Outcome Rank::open(int thread_level)
 {
     const bool has_sessions = is_running();
-    if (auto started = start(node, thread_level); !started) {
+    if (auto started = start(thread_level); !started) {
         return started;
     }
     if (thread_level == MPI_THREAD_MULTIPLE) {
@@ -160,7 +192,7 @@ void Rank::observe_for_tools()
             ? std::make_unique<observe::Tracer>(tracer->owner(), tracer->records_a_ring())
             : std::make_unique<observe::Tracer>(platform::random_token(), 0);
     tool_tracer_->set_listener(&listener_);
-    engine::start_observing(*driver_, *tool_tracer_);
+    engine::start_observing(*first_.driver, *tool_tracer_);
     tracer = tool_tracer_.get();
 }
 
@@ -264,8 +296,13 @@ void Rank::close_world()
 void Rank::close()
 {
     phase = world_phase_;
-    engine::note_end(*driver_);
-    door_.close();
+    engine::note_end(*first_.driver);
+    first_.door.close();
+    for (const std::unique_ptr<Instance>& each : more_) {
+        const Inside inside(*each);
+        engine::note_end(*each->driver);
+        each->door.close();
+    }
     for (const auto& [key, datatype] : fortran_types_) {
         free_datatype(*this, datatype);
     }
@@ -274,11 +311,59 @@ void Rank::close()
         ground_->drop_reference();
         ground_ = nullptr;
     }
-    driver_->destroy_op(done_op_);
+    reap();
+    for (std::uint32_t number = 0; number < instance_count(); ++number) {
+        instance(number).driver->destroy_op(instance(number).done_op);
+    }
+}
+
+Instance& Rank::instance_of_context(std::uint32_t context) noexcept
+{
+    if (more_.empty() || (context & spread_bit) == 0) [[likely]] {
+        return first_;
+    }
+    // The first communicator of a leader shares nothing with MPI_COMM_WORLD.
+    const std::uint32_t made = (context & ((1U << leader_shift) - 1U)) >> 1U;
+    return instance((made + 1) % instance_count());
+}
+
+void Rank::bury(Communicator& comm)
+{
+    const std::lock_guard guard(burying_);
+    buried_.push_back(&comm);
+}
+
+void Rank::reap()
+{
+    std::vector<Communicator*> gone;
+    {
+        const std::lock_guard guard(burying_);
+        gone.swap(buried_);
+    }
+    for (Communicator* const comm : gone) {
+        comm->destroy_buried();
+    }
+}
+
+/// Where threads may use them at once. User-level ranks share cores that would have to look at all
+/// instances; device drivers are asked by one thread at a time.
+bool Rank::spreads_communicators() const noexcept
+{
+    return !more_.empty() && first_.door.lock().is_enabled() && process_.scheduler() == nullptr &&
+           !device_memory_->is_needed();
+}
+
+void advance_all(Rank& rank)
+{
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        const Inside inside(rank.instance(number));
+        rank.instance(number).driver->advance();
+    }
 }
 
 std::uint32_t Rank::acquire_context()
 {
+    reap();
     if (contexts_free_.size() > contexts_resting ||
         (contexts_made_ == contexts_a_leader && !contexts_free_.empty())) {
         const std::uint32_t context = contexts_free_.front();
@@ -288,12 +373,14 @@ std::uint32_t Rank::acquire_context()
     if (contexts_made_ == contexts_a_leader) {
         return 0;
     }
-    return (static_cast<std::uint32_t>(world_rank) + 1) << leader_shift | contexts_made_++ << 1;
+    return (static_cast<std::uint32_t>(world_rank) + 1) << leader_shift | contexts_made_++ << 1 |
+           (spreads_communicators() ? spread_bit : 0);
 }
 
 void Rank::release_context(std::uint32_t context)
 {
-    if (context >> leader_shift == static_cast<std::uint32_t>(world_rank) + 1) {
+    const std::uint32_t picked = more_.empty() ? context : context & ~spread_bit;
+    if (picked >> leader_shift == static_cast<std::uint32_t>(world_rank) + 1) {
         contexts_free_.push_back(context);
     }
 }

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "engine/driver.hpp"
+#include "engine/siblings.hpp"
 #include "object/any_time.hpp"
 #include "object/attribute.hpp"
 #include "object/communicator.hpp"
 #include "object/datatype.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
+#include "object/instance.hpp"
 #include "object/rank_access.hpp"
 #include "observe/tracer.hpp"
 #include "platform/device_memory.hpp"
@@ -39,10 +41,10 @@ class Rank : public RankAccess {
 
     /// MPI_Init: lets the rank communicate where it does not yet, and makes the predefined
     /// communicators. Failure: the node heap is exhausted.
-    base::Outcome open(engine::Node& node, int thread_level);
+    base::Outcome open(int thread_level);
     /// What sessions need of it: everything but these communicators. No effect on a rank that
     /// communicates.
-    base::Outcome start(engine::Node& node, int thread_level);
+    base::Outcome start(int thread_level);
     /// MPI_Finalize, after the last communication of MPI_COMM_WORLD.
     void close_world();
     /// Ends the rank's communication, which start() may begin again. Requires: no world, no
@@ -53,7 +55,7 @@ class Rank : public RankAccess {
     /// Where the rank stands with MPI_Init and MPI_Finalize, whatever its sessions do.
     Phase world_phase() const noexcept { return world_phase_; }
     /// Whether it ever communicated.
-    bool was_started() const noexcept { return driver_ != nullptr; }
+    bool was_started() const noexcept { return first_.driver != nullptr; }
 
     /// The library's own communicator of all ranks, in the order of their numbers; made at first
     /// use. Null: the node heap is exhausted.
@@ -70,8 +72,35 @@ class Rank : public RankAccess {
     std::uint32_t number_session() noexcept { return ++sessions_made_; }
 
     Process& process() noexcept { return process_; }
-    engine::Driver& driver() noexcept { return *driver_; }
-    HandlePool& pool() noexcept { return *pool_; }
+    /// Of the first instance, as the next.
+    engine::Driver& driver() noexcept { return *first_.driver; }
+    HandlePool& pool() noexcept { return *first_.pool; }
+    Instance& first() noexcept { return first_; }
+    Instance& instance(std::uint32_t number) noexcept
+    {
+        return number == 0 ? first_ : *more_[number - 1];
+    }
+    std::uint32_t instance_count() const noexcept
+    {
+        return static_cast<std::uint32_t>(more_.size()) + 1;
+    }
+    /// Where an op of this rank belongs.
+    Instance& instance_of(const engine::Op& op) noexcept { return instance(op.owner->instance); }
+    /// Of messages in that context.
+    Instance& instance_of_context(std::uint32_t context) noexcept;
+    /// A communicator uses it.
+    void open_instance(Instance& used) noexcept
+    {
+        if (used.number != 0) {
+            siblings_.open(used.number);
+            is_spread.store(true, std::memory_order_relaxed);  // relaxed: see there
+        }
+    }
+    /// A communicator without references, last used outside of the first instance: it goes with the
+    /// next call of reap(). Thread rule: any thread of the rank.
+    void bury(Communicator& comm);
+    /// Requires: inside the first instance.
+    void reap();
     AnyTimePart& any_time() noexcept { return *any_time_; }
     KeyvalTable& keyvals() noexcept { return keyvals_; }
     /// By handle; those of derived types lie in these.
@@ -93,18 +122,12 @@ class Rank : public RankAccess {
     /// none. Stays while the rank does.
     const int* predefined_attribute(int keyval) const noexcept;
 
-    /// A completed op that all requests of sends already done share: no op is made for them.
-    engine::Op* done_op() noexcept { return done_op_; }
-
     /// The buffer for sends in buffered mode on communicators that have none; null: none attached.
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
 
     /// Why the last op failed that failed with OpError::types_differ.
     const std::string& complaint() const noexcept { return complaint_; }
     void complain(std::string sentence) { complaint_ = std::move(sentence); }
-
-    /// Ops whose requests were freed and that need their owner at the end; see free_request.
-    std::vector<engine::Op*>& orphans() noexcept { return orphans_; }
 
     /// Asked about buffers below plain_address_min. Requires that the rank is open.
     platform::DeviceMemory& device_memory() noexcept { return *device_memory_; }
@@ -126,21 +149,25 @@ class Rank : public RankAccess {
     /// What all of the rank's threads together may do.
     int thread_level_max() const noexcept
     {
-        return door_.lock().is_enabled() ? MPI_THREAD_MULTIPLE : thread_level_;
+        return first_.door.lock().is_enabled() ? MPI_THREAD_MULTIPLE : thread_level_;
     }
     bool is_main_thread() const noexcept { return main_thread_ == platform::thread_id(); }
 
   private:
-    base::Outcome make_parts(engine::Node& node);
+    base::Outcome make_parts();
+    bool make_instance(Instance& made);
+    bool start_instance(Instance& started);
+    bool spreads_communicators() const noexcept;
     base::Outcome make_predefined();
     void share_among_threads();
     void describe_environment();
 
     Process& process_;
-    engine::Door door_;
-    std::unique_ptr<engine::Worker> worker_;
-    std::unique_ptr<engine::Driver> driver_;
-    std::unique_ptr<HandlePool> pool_;
+    Instance first_;
+    std::vector<std::unique_ptr<Instance>> more_;
+    engine::Siblings siblings_;
+    std::mutex burying_;
+    std::vector<Communicator*> buried_;
     std::unique_ptr<Group> empty_group_;
     Communicator* ground_ = nullptr;
     Phase world_phase_ = Phase::before_init;
@@ -151,8 +178,6 @@ class Rank : public RankAccess {
     std::uint32_t sessions_made_ = 0;
     std::unique_ptr<SendBuffer> send_buffer_;
     std::string complaint_;
-    std::vector<engine::Op*> orphans_;
-    engine::Op* done_op_ = nullptr;
     /// Of its own where the process has several ranks.
     std::unique_ptr<AnyTimePart> own_any_time_;
     AnyTimePart* any_time_;
@@ -168,6 +193,9 @@ class Rank : public RankAccess {
     int thread_level_ = MPI_THREAD_SINGLE;
     std::int32_t main_thread_ = 0;
 };
+
+/// Driver::advance() in each instance. Requires: inside the first one.
+void advance_all(Rank& rank);
 
 /// The calling thread's rank as the object layer knows it. Requires one.
 inline Rank& as_rank(RankAccess& access) noexcept

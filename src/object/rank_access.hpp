@@ -2,6 +2,7 @@
 // What the abi layer may know of a rank.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -17,6 +18,7 @@ namespace headway::object {
 
 class Communicator;
 class Group;
+struct Instance;
 class Session;
 struct AnyTimePart;
 struct Datatype;
@@ -44,7 +46,8 @@ struct RankAccess {
     Communicator* self = nullptr;
     Group* empty_group = nullptr;
     const Datatype* predefined_datatypes = nullptr;
-    engine::Door* door = nullptr;
+    Instance* first_instance = nullptr;  ///< where calls go in that belong to no other one
+    engine::Door* door = nullptr;        ///< its door
     /// Buffers from this address on need no look: those below are null or MPI_IN_PLACE. The top of
     /// the addresses where memory of a device has to be told from others.
     std::uintptr_t plain_address_min = 2;
@@ -52,6 +55,9 @@ struct RankAccess {
     observe::Tracer* tracer = nullptr;
     /// Messages say what their elements are, and receives compare (HEADWAY_CHECK=messages).
     bool compares_types = false;
+    // Some communicator's messages belong to another instance than the first. Written when the
+    // first such one is made, read by all threads; relaxed, as who uses it has heard of it.
+    std::atomic<bool> is_spread{false};
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };

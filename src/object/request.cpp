@@ -10,34 +10,37 @@
 
 namespace headway::object {
 
-MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op)
+MPI_Request make_request(Instance& instance, Communicator& communicator, engine::Op* op)
 {
     op->owner_cookie = reinterpret_cast<std::uintptr_t>(&communicator);
-    const auto request = rank.pool().acquire<MPI_Request>(op);
+    const auto request = instance.pool->acquire<MPI_Request>(op);
     if (bits_of(request) == 0) {
-        engine::wait_for(rank.driver(), op);
-        (void)end_op(rank, op, MPI_STATUS_IGNORE);
+        engine::wait_for(*instance.driver, op);
+        (void)end_op(instance, op, MPI_STATUS_IGNORE);
         return MPI_REQUEST_NULL;
     }
     communicator.add_reference();
     return request;
 }
 
-MPI_Request make_done_request(Rank& rank)
+MPI_Request make_done_request(Instance& instance)
 {
-    const auto request = rank.pool().acquire<MPI_Request>(rank.done_op());
+    const auto request = instance.pool->acquire<MPI_Request>(instance.done_op);
     return bits_of(request) != 0 ? request : MPI_REQUEST_NULL;
 }
 
 bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses)
 {
-    engine::Op* const done = rank.done_op();
+    engine::Op* const done = find_request(rank, requests.front());
+    if (done == nullptr || done != rank.instance_of(*done).done_op) {
+        return false;
+    }
     for (const MPI_Request request : requests) {
         if (find_request(rank, request) != done) {
             return false;
         }
     }
-    FreedRequests freed(rank);
+    FreedRequests freed(rank.instance_of(*done));
     for (std::size_t i = 0; i < requests.size(); ++i) {
         freed.add(requests[i]);
         requests[i] = MPI_REQUEST_NULL;
@@ -108,68 +111,68 @@ void settle_kept(Rank& rank, engine::Op& op)
     keep->finish(rank, op);
 }
 
-void end_orphans(Rank& rank)
+void end_orphans(Instance& instance)
 {
-    std::erase_if(rank.orphans(), [&](engine::Op* op) {
+    std::erase_if(instance.orphans, [&](engine::Op* op) {
         const bool is_over = op->word.is_complete();
         if (is_over) {
-            settle(rank, *op);
-            rank.driver().destroy_op(op);
+            settle(instance.rank, *op);
+            instance.driver->destroy_op(op);
         }
         return is_over;
     });
 }
 
-int end_kept_op(Rank& rank, engine::Op* op, MPI_Status* status)
+int end_kept_op(Instance& instance, engine::Op* op, MPI_Status* status)
 {
-    settle(rank, *op);
+    settle(instance.rank, *op);
     int error = report(*op, status);
     if (const std::unique_ptr<OpKeep> lasting(keep_of(*op)); lasting != nullptr) [[unlikely]] {
         set_keep(*op, nullptr);
         const int closed = lasting->close();
         error = error != MPI_SUCCESS ? error : closed;
     }
-    rank.driver().destroy_op(op);
-    end_complete_orphans(rank);
+    instance.driver->destroy_op(op);
+    end_complete_orphans(instance);
     return error;
 }
 
 namespace {
 
 /// Lets an op without a request go on by itself.
-void let_go(Rank& rank, engine::Op* op)
+void let_go(Instance& instance, engine::Op* op)
 {
     if (keep_of(*op) != nullptr) {
-        rank.orphans().push_back(op);
-        end_orphans(rank);
+        instance.orphans.push_back(op);
+        end_orphans(instance);
     } else {
-        rank.driver().abandon_op(op);
+        instance.driver->abandon_op(op);
     }
 }
 
 }  // namespace
 
-int free_request(Rank& rank, MPI_Request* request, engine::Op* op)
+int free_request(Instance& instance, MPI_Request* request, engine::Op* op)
 {
     const MPI_Request freed = *request;
     *request = MPI_REQUEST_NULL;
     if (Generalized* const generalized = generalized_of(*op); generalized != nullptr) {
-        return generalized->free(rank, freed, op);
+        return generalized->free(instance.rank, freed, op);
     }
-    rank.pool().release(freed);
-    if (op == rank.done_op()) {
+    instance.pool->release(freed);
+    if (op == instance.done_op) {
         return MPI_SUCCESS;
     }
     if (Persistent* const starter = starter_of(*op); starter != nullptr) {
         if (!starter->is_own_op(op)) {
-            let_go(rank, op);
+            let_go(instance, op);
         }
         delete starter;
         return MPI_SUCCESS;
     }
     // Messages do not look at the communicator any more; collectives cannot be freed early.
     Communicator* communicator = communicator_of(*op);
-    let_go(rank, op);
+    let_go(instance, op);
     communicator->drop_reference();
     return MPI_SUCCESS;
 }

@@ -18,12 +18,19 @@
 
 namespace headway::object {
 
+// Functions that are given an instance need the caller inside it; those that are given the rank
+// work in its first one.
+
 /// A request for a started op; takes a reference on `communicator`. MPI_REQUEST_NULL: the handle
 /// table is full (the op is then completed and freed here).
-MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op);
+MPI_Request make_request(Instance& instance, Communicator& communicator, engine::Op* op);
+inline MPI_Request make_request(Rank& rank, Communicator& communicator, engine::Op* op)
+{
+    return make_request(rank.first(), communicator, op);
+}
 
-/// A request for something that is over already.
-MPI_Request make_done_request(Rank& rank);
+/// A request for something that is over already. Thread rule: any thread of the rank.
+MPI_Request make_done_request(Instance& instance);
 
 /// The op behind a request, or null where it is no live one. MPI_REQUEST_NULL gives null too.
 inline engine::Op* find_request(const Rank& rank, MPI_Request request) noexcept
@@ -63,39 +70,51 @@ inline void settle(Rank& rank, engine::Op& op)
 }
 
 /// end_op() of an op with something kept.
-int end_kept_op(Rank& rank, engine::Op* op, MPI_Status* status);
+int end_kept_op(Instance& instance, engine::Op* op, MPI_Status* status);
 
 /// Ends orphans that are complete. What they received has to be in its place before the program can
 /// learn of it, so every call that ends a receive or a collective looks at them, with an op or
 /// without.
-void end_orphans(Rank& rank);
-inline void end_complete_orphans(Rank& rank)
+void end_orphans(Instance& instance);
+inline void end_complete_orphans(Instance& instance)
 {
-    if (!rank.orphans().empty()) [[unlikely]] {
-        end_orphans(rank);
+    if (!instance.orphans.empty()) [[unlikely]] {
+        end_orphans(instance);
     }
 }
 
 /// settle(), report(), and frees the op.
-inline int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
+inline int end_op(Instance& instance, engine::Op* op, MPI_Status* status)
 {
     if (keep_of(*op) != nullptr) [[unlikely]] {
-        return end_kept_op(rank, op, status);
+        return end_kept_op(instance, op, status);
     }
     const int error = report(*op, status);
-    rank.driver().destroy_op(op);
-    end_complete_orphans(rank);
+    instance.driver->destroy_op(op);
+    end_complete_orphans(instance);
     return error;
+}
+inline int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
+{
+    return end_op(rank.first(), op, status);
 }
 
 /// Handles that one call gives back together, at the latest when this ends: the pool is locked once
 /// and not for each.
 class FreedRequests {
   public:
-    explicit FreedRequests(Rank& rank) noexcept : rank_(rank) {}
+    explicit FreedRequests(Instance& instance) noexcept : instance_(&instance) {}
     ~FreedRequests() { give_back(); }
     FreedRequests(const FreedRequests&) = delete;
     FreedRequests& operator=(const FreedRequests&) = delete;
+
+    Instance& instance() const noexcept { return *instance_; }
+    /// What comes next belongs to another instance.
+    void move_to(Instance& instance) noexcept
+    {
+        give_back();
+        instance_ = &instance;
+    }
 
     void add(MPI_Request request) noexcept
     {
@@ -109,41 +128,42 @@ class FreedRequests {
     void give_back() noexcept
     {
         if (count_ != 0) {
-            rank_.pool().release_all(Kind::request, {bits_.data(), std::exchange(count_, 0)});
+            instance_->pool->release_all(Kind::request, {bits_.data(), std::exchange(count_, 0)});
         }
     }
 
-    Rank& rank_;
+    Instance* instance_;
     std::size_t count_ = 0;
     std::array<HandleBits, 64> bits_;  // NOLINT(cppcoreguidelines-pro-type-member-init): `count_`
 };
 
 /// report(), then frees op and request and sets the handle to null; a persistent request becomes
 /// inactive instead. Requires: complete.
-inline int finish_request(Rank& rank, MPI_Request* request, engine::Op* op, MPI_Status* status,
-                          FreedRequests& freed)
+inline int finish_request(Instance& instance, MPI_Request* request, engine::Op* op,
+                          MPI_Status* status, FreedRequests& freed)
 {
     if (Persistent* const starter = starter_of(*op); starter != nullptr) [[unlikely]] {
-        return starter->end(rank, *request, op, status);
+        return starter->end(instance, *request, op, status);
     }
     freed.add(*request);
     *request = MPI_REQUEST_NULL;
-    if (op == rank.done_op()) {
+    if (op == instance.done_op) {
         return report(*op, status);
     }
     Communicator* communicator = communicator_of(*op);
-    const int error = end_op(rank, op, status);
+    const int error = end_op(instance, op, status);
     communicator->drop_reference();
     return error;
 }
 
-/// finish_request() for all of them where all are of sends that were done at once, and a status for
-/// each unless `statuses` is null. False: nothing happened. Thread rule: any thread of the rank.
+/// finish_request() for all of them where all are of sends of one instance that were done at once,
+/// and a status for each unless `statuses` is null. False: nothing happened. Thread rule: any
+/// thread of the rank.
 bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses);
 
 /// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
 /// the free callback of a generalized request says.
-int free_request(Rank& rank, MPI_Request* request, engine::Op* op);
+int free_request(Instance& instance, MPI_Request* request, engine::Op* op);
 
 /// MPI's word for why an op failed.
 int error_class_of(engine::OpError error) noexcept;

@@ -165,7 +165,8 @@ Rank& start_rank(const char* function, int thread_level)
     auto* rank = static_cast<Rank*>(static_cast<RankAccess*>(platform::current_rank()));
     const bool is_first = rank == nullptr;
     if (is_first) {
-        rank = &open_process({}, false).rank(0);
+        rank =
+            &open_process({.may_have_threads = thread_level == MPI_THREAD_MULTIPLE}, false).rank(0);
     }
     if (rank->is_running()) {
         return *rank;
@@ -182,7 +183,7 @@ Rank& start_rank(const char* function, int thread_level)
             "must call",
             rank->world_rank);
     }
-    if (const auto started = rank->start(process.node(), thread_level); !started) {
+    if (const auto started = rank->start(thread_level); !started) {
         refuse_start(function, started.sentence(), rank->world_rank);
     }
     if (is_new) {
@@ -255,9 +256,12 @@ void flush_buffers(Rank& rank)
 /// Sends whose requests were freed may still wait for room.
 void wait_until_quiet(Rank& rank)
 {
-    engine::wait_until(rank.driver(), [&] {
-        return protocol::is_quiet(rank.driver().rank()) && !rank.driver().has_unsent();
-    });
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        const Inside inside(rank.instance(number));
+        engine::Driver& driver = *rank.instance(number).driver;
+        engine::wait_until(
+            driver, [&] { return protocol::is_quiet(driver.rank()) && !driver.has_unsent(); });
+    }
 }
 
 void wait_for_everyone(Rank& rank)
@@ -310,7 +314,7 @@ void initialize(int thread_level)
 {
     const std::lock_guard guard(opening());
     Rank& rank = start_rank("MPI_Init", thread_level);
-    if (const auto opened = rank.open(rank.process().node(), thread_level); !opened) {
+    if (const auto opened = rank.open(thread_level); !opened) {
         refuse_start("MPI_Init", opened.sentence(), rank.world_rank);
     }
 }

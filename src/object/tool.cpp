@@ -19,31 +19,50 @@ using engine::RankCounters;
 using engine::ThreadCounters;
 using transport::RegionCounts;
 
+/// Of all instances of the rank.
+template <typename Count>
+std::uint64_t sum(Rank& rank, Count&& count)
+{
+    std::uint64_t total = 0;
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        total += count(rank.instance(number));
+    }
+    return total;
+}
+
 template <std::atomic<std::uint64_t> RankCounters::* counter>
 std::uint64_t count(Rank& rank)
 {
-    // Relaxed: statistics, each by itself.
-    return (rank.driver().rank().counters.*counter).load(std::memory_order_relaxed);
+    return sum(rank, [](Instance& each) {
+        // Relaxed: statistics, each by itself.
+        return (each.driver->rank().counters.*counter).load(std::memory_order_relaxed);
+    });
 }
 
 template <std::atomic<std::uint64_t> engine::ThreadCounters::* counter>
 std::uint64_t count(Rank& rank)
 {
-    // Relaxed: as above.
-    return (rank.driver().lock().counters().*counter).load(std::memory_order_relaxed);
+    return sum(rank, [](Instance& each) {
+        // Relaxed: as above.
+        return (each.driver->lock().counters().*counter).load(std::memory_order_relaxed);
+    });
 }
 
 template <std::atomic<std::uint64_t> OwnLane::* counter>
 std::uint64_t count(Rank& rank)
 {
-    // Relaxed: as above.
-    return (rank.driver().rank().own_lane.*counter).load(std::memory_order_relaxed);
+    return sum(rank, [](Instance& each) {
+        // Relaxed: as above.
+        return (each.driver->rank().own_lane.*counter).load(std::memory_order_relaxed);
+    });
 }
 
 std::uint64_t agent_wakes(Rank& rank)
 {
-    // Relaxed: as above.
-    return rank.driver().node().own_entry().agent_wakes.load(std::memory_order_relaxed);
+    return sum(rank, [](Instance& each) {
+        // Relaxed: as above.
+        return each.driver->node().own_entry().agent_wakes.load(std::memory_order_relaxed);
+    });
 }
 
 template <std::uint64_t RegionCounts::* counter>
@@ -55,14 +74,16 @@ std::uint64_t count(Rank& rank)
 
 std::uint64_t live_handles(Rank& rank)
 {
-    return rank.pool().live_count();
+    return sum(rank, [](Instance& each) { return each.pool->live_count(); });
 }
 
 void count_matching_time(Rank& rank, bool is_wanted)
 {
-    // Relaxed: see RankCounters::times_matching.
-    rank.driver().rank().counters.times_matching.store(is_wanted ? 1 : 0,
-                                                       std::memory_order_relaxed);
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        // Relaxed: see RankCounters::times_matching.
+        rank.instance(number).driver->rank().counters.times_matching.store(
+            is_wanted ? 1 : 0, std::memory_order_relaxed);
+    }
 }
 
 constexpr int counter = MPI_T_PVAR_CLASS_COUNTER;
@@ -355,10 +376,13 @@ bool set_late_knob(RankAccess& access, const config::KnobRow& row, std::uint64_t
     if (rank.process().ranks_here() != 1 || !rank.process().is_joined()) {
         return false;
     }
-    // The rank's threads read it under its lock.
+    // The rank's threads read it under their instance's lock.
     const auto set = row.store;
     rank.door->enter();
-    set(rank.process().node().knobs, value);
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        const Inside inside(rank.instance(number));
+        set(rank.process().node(number).knobs, value);
+    }
     rank.door->leave();
     return true;
 }

@@ -17,7 +17,8 @@ StandIn& StandIn::instance()
 
 StandIn::StandIn()
 {
-    access_.door = &door_;
+    access_.door = &first_.door;
+    access_.first_instance = &first_;
     access_.handles = &table_;
     access_.empty_group = &empty_;
     access_.world_rank = 1;
@@ -110,6 +111,22 @@ void begin_observed_call(RankAccess&, std::uint16_t, std::int64_t, bool) noexcep
 }
 
 void end_observed_call(RankAccess&, std::uint16_t, std::int64_t) noexcept
+{
+    std::abort();
+}
+
+// Asked where communicators are spread.
+Instance* instance_of(RankAccess&, MPI_Comm) noexcept
+{
+    std::abort();
+}
+
+Instance* instance_of(RankAccess&, const MPI_Request*, int) noexcept
+{
+    std::abort();
+}
+
+Instance* instance_of(RankAccess&, const MPI_Message*) noexcept
 {
     std::abort();
 }

@@ -9,6 +9,7 @@
 #include "object/communicator.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
+#include "object/instance.hpp"
 #include "object/rank_access.hpp"
 
 namespace headway::test {
@@ -38,7 +39,8 @@ class StandIn {
   private:
     StandIn();
 
-    engine::Door door_;
+    /// Nobody asks for its rank.
+    object::Instance first_{*reinterpret_cast<object::Rank*>(&access_), 0};
     static constexpr std::size_t range_bytes = object::slot_bytes * object::slots_per_block;
     alignas(object::slot_bytes) std::array<std::byte, range_bytes> range_{};
     object::HandleTable table_{range_};

@@ -28,7 +28,7 @@ class ContextTest : public testing::Test {
         const auto joined = process_->join_node();
         ASSERT_TRUE(joined.has_value()) << joined.sentence();
         for (int i = 0; i < ranks; ++i) {
-            ASSERT_TRUE(rank(i).open(process_->node(), MPI_THREAD_SINGLE).has_value());
+            ASSERT_TRUE(rank(i).open(MPI_THREAD_SINGLE).has_value());
         }
     }
     void TearDown() override
