@@ -66,6 +66,7 @@ def draw(seed: int) -> Draw:
         "yields": (0.3, ("0", "1")),
         "matching": (0.1, ("list",)),
         "thread_posts": (0.1, ("inside",)),
+        "instances": (0.7, ("2", "3", "8")),
     }
     for name, (share, values) in faults.items():
         if chance.random() < share:
