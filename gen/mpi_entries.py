@@ -39,7 +39,7 @@ MESSAGE_CALLS = {
 COLLECTIVE_CHAPTERS = {"collective", "neighbor"}
 REQUEST_CALLS = {
     "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome", "Cancel",
-    "Request_free", "Request_get_status", "Request_get_status_all", "Request_get_status_any",
+    "Request_get_status", "Request_get_status_all", "Request_get_status_any",
     "Request_get_status_some",
 }
 MATCHED_CALLS = {"Mrecv", "Imrecv"}

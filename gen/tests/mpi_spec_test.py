@@ -199,7 +199,7 @@ class EntriesTest(unittest.TestCase):
                             ("Request_get_status", "&request, 1")):
             self.assertIn(f"Call call(Function::{name}, {given});", text)
         for name in ("Comm_dup", "Bsend", "Send_init", "Allreduce_init", "Start", "Op_create",
-                     "Reduce_local", "Buffer_flush"):
+                     "Reduce_local", "Buffer_flush", "Request_free"):
             self.assertIn(f"Call call(Function::{name});", text)
 
     def test_predefined_datatypes_have_their_names(self) -> None:

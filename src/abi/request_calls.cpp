@@ -553,7 +553,10 @@ int Request_free(Call& call, MPI_Request* request)
                          "an active partitioned request cannot be freed; complete it first "
                          "(MPI-5.0 section 4.2)");
     }
-    return object::free_request(call.instance(), request, op);
+    // A persistent request goes with it, which belongs to the first instance.
+    object::Instance& instance = rank_of(call).instance_of(*op);
+    const object::Inside inside(instance);
+    return object::free_request(instance, request, op);
 }
 
 int Cancel(Call& call, MPI_Request* request)

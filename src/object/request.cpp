@@ -159,15 +159,16 @@ int free_request(Instance& instance, MPI_Request* request, engine::Op* op)
     if (Generalized* const generalized = generalized_of(*op); generalized != nullptr) {
         return generalized->free(instance.rank, freed, op);
     }
-    instance.pool->release(freed);
-    if (op == instance.done_op) {
-        return MPI_SUCCESS;
-    }
     if (Persistent* const starter = starter_of(*op); starter != nullptr) {
+        instance.rank.pool().release(freed);
         if (!starter->is_own_op(op)) {
             let_go(instance, op);
         }
         delete starter;
+        return MPI_SUCCESS;
+    }
+    instance.pool->release(freed);
+    if (op == instance.done_op) {
         return MPI_SUCCESS;
     }
     // Messages do not look at the communicator any more; collectives cannot be freed early.

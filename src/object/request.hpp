@@ -162,7 +162,7 @@ inline int finish_request(Instance& instance, MPI_Request* request, engine::Op* 
 bool finish_done_requests(Rank& rank, std::span<MPI_Request> requests, MPI_Status* statuses);
 
 /// Invalidates the handle; the operation goes on and frees itself (MPI_Request_free). Returns what
-/// the free callback of a generalized request says.
+/// the free callback of a generalized request says. Requires: inside the first instance, too.
 int free_request(Instance& instance, MPI_Request* request, engine::Op* op);
 
 /// MPI's word for why an op failed.
