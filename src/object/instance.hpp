@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/door.hpp"
@@ -29,7 +28,7 @@ struct Instance {
     const std::uint32_t number;
     std::unique_ptr<engine::Worker> worker;
     std::unique_ptr<engine::Driver> driver;  ///< null before the rank first communicates
-    std::optional<HandlePool> pool;          ///< likewise empty
+    std::unique_ptr<HandlePool> pool;        ///< likewise
     /// A completed op that all requests of sends already done share: no op is made for them.
     engine::Op* done_op = nullptr;
     /// Ops whose requests were freed and that need their owner at the end; see free_request.

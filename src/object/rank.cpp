@@ -68,8 +68,8 @@ bool Rank::make_instance(Instance& made)
         node.rank_state(node.peer_of(static_cast<std::uint32_t>(world_rank)));
     made.worker = std::make_unique<engine::Worker>(node, &state);
     made.driver = std::make_unique<engine::Driver>(*made.worker, state, made.door.lock());
-    made.pool.emplace(*handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine),
-                      false);
+    made.pool = std::make_unique<HandlePool>(
+        *handles, static_cast<std::uint32_t>(process_.knobs().handle_quarantine), false);
     if (process_.instance_count() > 1) {
         siblings_.add(made.number, made.door);
         made.driver->join_siblings(siblings_);
@@ -112,7 +112,7 @@ void Rank::share_among_threads()
         if (!shared.door.lock().is_enabled()) {
             shared.door.enable_threads();
         }
-        if (shared.pool.has_value()) {
+        if (shared.pool != nullptr) {
             shared.pool->share();
             note_threads(*shared.driver);
         }
