@@ -41,7 +41,7 @@ void Communicator::choose_instance() noexcept
 {
     instance_ = &owner_.instance_of_context(scope_->context);
     driver_ = instance_->driver.get();
-    is_counted_by_two_ = instance_->number != 0;
+    has_shared_count_ = instance_->number != 0;
     owner_.open_instance(*instance_);
 }
 

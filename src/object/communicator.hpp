@@ -172,7 +172,7 @@ class Communicator {
     // Relaxed: who adds has a reference.
     void add_reference() noexcept
     {
-        if (is_counted_by_two_) [[unlikely]] {
+        if (has_shared_count_) [[unlikely]] {
             std::atomic_ref(references_).fetch_add(1, std::memory_order_relaxed);
         } else {
             ++references_;
@@ -181,7 +181,7 @@ class Communicator {
     /// The last one destroys the communicator; see Rank::bury().
     void drop_reference()
     {
-        if (is_counted_by_two_) [[unlikely]] {
+        if (has_shared_count_) [[unlikely]] {
             drop_shared_reference();
             return;
         }
@@ -227,7 +227,7 @@ class Communicator {
     // Under the instance's lock; of one that is not on the first instance, whose calls count too,
     // by any thread.
     int references_ = 1;
-    bool is_counted_by_two_ = false;
+    bool has_shared_count_ = false;
     std::uint32_t session_ = 0;
     std::uint64_t collectives_ = 0;
     std::map<std::array<int, 3>, std::uint32_t> partitioned_;
