@@ -38,6 +38,14 @@ static inline int check_shares_tags(void)
     return check_place.shares_world;
 }
 
+// Whether this thread may hang something on a handle that MPI predefines, or rename one: the
+// threads of a rank have them together, and a duplicate that another makes calls back for its
+// attributes.
+static inline int check_has_predefined(void)
+{
+    return check_place.thread == 0;
+}
+
 // The buffer of MPI_Bsend: the process's, of which there is one, or that of the thread's world.
 static inline int check_attach(void* memory, int size_bytes)
 {
