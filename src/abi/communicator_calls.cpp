@@ -50,11 +50,8 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
         return error;
     }
     const auto context = object::agree_for_all(rank_of(call), comm);
-    if (!context) {
-        return fail_for_memory(call);
-    }
-    if (*context == 0) {
-        return fail_for_contexts(call);
+    if (const int error = check_context(call, context); error != MPI_SUCCESS) {
+        return error;
     }
     NewCommunicator made(call, comm, *context);
     if (made.get() == nullptr) {
@@ -158,7 +155,7 @@ std::vector<int> placed_members(const Communicator& comm, const std::vector<Grou
 int create_between(Call& call, Communicator& comm, const object::Group& group, MPI_Comm* newcomm)
 {
     Rank& rank = rank_of(call);
-    const GroupOffer own{group.rank(), group.rank() == 0 ? rank.acquire_context() : 0};
+    const GroupOffer own{group.rank(), group.rank() == 0 ? rank.pick_context() : 0};
     std::vector<GroupOffer> offers(comm.joint_scope().size);
     if (!object::allgather_bytes(rank, comm, &own, offers.data(), sizeof own)) {
         return fail_for_memory(call);
@@ -170,7 +167,7 @@ int create_between(Call& call, Communicator& comm, const object::Group& group, M
     const std::vector<int> second = placed_members(comm, offers, middle, all);
     const bool is_made = own.place != MPI_UNDEFINED && !first.empty() && !second.empty();
     if (own.context != 0 && (!is_made || !is_first)) {
-        rank.release_context(own.context);
+        rank.contexts().give_back(own.context);
     }
     if (!is_made) {
         *newcomm = MPI_COMM_NULL;

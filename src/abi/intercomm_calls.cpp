@@ -57,7 +57,7 @@ int meet(Call& call, Communicator& local, MPI_Comm peer_handle, int remote_leade
                          "communicator's %d ranks",
                          remote_leader, peer->peer_count());
     }
-    meeting.own.context = rank.acquire_context();
+    meeting.own.context = rank.pick_context();
     meeting.own.leader = rank.world_rank;
     meeting.own.size = local.size();
     if (!object::swap_bytes(rank, *peer, remote_leader, tag,
@@ -141,7 +141,7 @@ int join_groups(Call& call, Communicator& local_comm, int local_leader, const Me
     }
     const bool picked = local_comm.rank() == local_leader && meeting.own.context != 0;
     if (picked && (error != MPI_SUCCESS || !is_first(meeting))) {
-        rank_of(call).release_context(meeting.own.context);
+        rank_of(call).contexts().give_back(meeting.own.context);
     }
     if (error != MPI_SUCCESS) {
         return error;

@@ -13,11 +13,24 @@ namespace headway::abi {
 using object::Communicator;
 using object::Rank;
 
-int fail_for_contexts(Call& call)
+int check_context(Call& call, std::optional<std::uint32_t> context)
 {
-    return call.fail(MPI_ERR_OTHER,
-                     "the rank that leads the new communicator has 4095 alive; free "
-                     "communicators that are not used any more");
+    if (!context) {
+        return fail_for_memory(call);
+    }
+    const object::ContextIds& contexts = rank_of(call).contexts();
+    if (*context == 0) {
+        return call.fail(MPI_ERR_OTHER,
+                         "the rank that leads the new communicator has %u alive; free "
+                         "communicators that are not used any more",
+                         contexts.alive_max());
+    }
+    if (contexts.is_held(*context)) {
+        return call.fail(MPI_ERR_OTHER,
+                         "the new communicator's context is still in use by operations on an old "
+                         "one that was freed; complete them before so many others are made");
+    }
+    return MPI_SUCCESS;
 }
 
 NewCommunicator::NewCommunicator(Call& call, const Communicator& parent, std::uint32_t context,
@@ -67,11 +80,8 @@ int create(Call& call, const Communicator& parent, std::optional<std::uint32_t> 
            const Groups& groups, MPI_Comm* newcomm,
            std::shared_ptr<const object::Topology> topology)
 {
-    if (!context) {
-        return fail_for_memory(call);
-    }
-    if (*context == 0) {
-        return fail_for_contexts(call);
+    if (const int error = check_context(call, context); error != MPI_SUCCESS) {
+        return error;
     }
     NewCommunicator made(call, parent, *context, groups);
     if (made.get() == nullptr) {
@@ -170,7 +180,7 @@ int split_in_turn(Call& call, Communicator& comm, int color, int key, MPI_Comm* 
 {
     Rank& rank = rank_of(call);
     const engine::Scope& scope = comm.joint_scope();
-    const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.acquire_context() : 0};
+    const SplitOffer own{color, key, color != MPI_UNDEFINED ? rank.pick_context() : 0};
     std::vector<SplitOffer> offers(scope.size);
     if (!object::allgather_bytes(rank, comm, &own, offers.data(), sizeof own)) {
         return fail_for_memory(call);
@@ -183,7 +193,7 @@ int split_in_turn(Call& call, Communicator& comm, int color, int key, MPI_Comm* 
         color != MPI_UNDEFINED && !members.empty() && (!comm.is_inter() || !others.empty());
     const int leader = is_made ? members.front() : -1;
     if (leader != static_cast<int>(scope.rank) && own.context != 0) {
-        rank.release_context(own.context);
+        rank.contexts().give_back(own.context);
     }
     if (!is_made) {
         *newcomm = MPI_COMM_NULL;

@@ -10,8 +10,9 @@
 
 namespace headway::abi {
 
-/// The rank that leads a new communicator has no context left. Returns the class.
-[[gnu::cold]] int fail_for_contexts(Call& call);
+/// Whether a new communicator of this rank can have the context that its members agreed on; nothing
+/// stands for an exhausted node heap, 0 for a leader that has none left. Returns the class.
+int check_context(Call& call, std::optional<std::uint32_t> context);
 
 /// The communicator that a call makes: gone again unless the call comes to its end.
 class NewCommunicator {

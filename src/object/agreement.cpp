@@ -23,9 +23,10 @@ class PendingContext final : public OpKeep {
 
     std::uint32_t* context() noexcept { return &context_; }
 
-    void finish(Rank& /*rank*/, engine::Op& op) override
+    void finish(Rank& rank, engine::Op& op) override
     {
-        if (op.error == engine::OpError::none && context_ == 0) {
+        if (op.error == engine::OpError::none &&
+            (context_ == 0 || rank.contexts().is_held(context_))) {
             op.error = engine::OpError::no_memory;
         }
         made_.set_context(op.error == engine::OpError::none ? context_ : 0);
@@ -84,7 +85,7 @@ bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner
 
 std::optional<std::uint32_t> agree_for_all(Rank& rank, Communicator& parent)
 {
-    std::uint32_t context = parent.joint_scope().rank == 0 ? rank.acquire_context() : 0;
+    std::uint32_t context = parent.joint_scope().rank == 0 ? rank.pick_context() : 0;
     if (!bcast_bytes(rank, parent, &context, sizeof context, 0)) {
         return std::nullopt;
     }
@@ -93,7 +94,7 @@ std::optional<std::uint32_t> agree_for_all(Rank& rank, Communicator& parent)
 
 std::optional<std::uint32_t> agree_for_part(Rank& rank, Communicator& parent, const Group& group)
 {
-    const std::uint32_t offer = group.rank() == 0 ? rank.acquire_context() : 0;
+    const std::uint32_t offer = group.rank() == 0 ? rank.pick_context() : 0;
     std::vector<std::uint32_t> offers(static_cast<std::size_t>(parent.size()));
     if (!allgather_bytes(rank, parent, &offer, offers.data(), sizeof offer)) {
         return std::nullopt;
@@ -112,7 +113,7 @@ std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, co
     const auto place_of = [&](int member) {
         return all.find(group.world_ranks()[static_cast<std::size_t>(member)]);
     };
-    std::uint32_t context = group.rank() == 0 ? rank.acquire_context() : 0;
+    std::uint32_t context = group.rank() == 0 ? rank.pick_context() : 0;
     // A binomial tree. Sources are ranks of the parent, so that trees of other groups that use the
     // tag before or after this one take other names or keep their order.
     int step = 1;
@@ -148,7 +149,7 @@ bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
 
 engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made)
 {
-    const std::uint32_t picked = parent.joint_scope().rank == 0 ? rank.acquire_context() : 0;
+    const std::uint32_t picked = parent.joint_scope().rank == 0 ? rank.pick_context() : 0;
     auto pending = std::make_unique<PendingContext>(made, picked);
     CollectiveCall call;
     call.collective = protocol::coll::Collective::bcast;
@@ -158,7 +159,7 @@ engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made
     if (op != nullptr) {
         set_keep(*op, pending.release());
     } else if (picked != 0) {
-        rank.release_context(picked);
+        rank.contexts().give_back(picked);
     }
     return op;
 }

@@ -34,6 +34,7 @@ Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* erro
       error_handler_(error_handler)
 {
     error_handler_->add_reference();
+    owner_.contexts().hold(scope_->context);
     choose_instance();
 }
 
@@ -49,6 +50,7 @@ void Communicator::set_context(std::uint32_t context) noexcept
 {
     scope_->context = context;
     joint_scope().context = context;
+    owner_.contexts().hold(context);
     choose_instance();
 }
 
@@ -137,8 +139,7 @@ Communicator::~Communicator()
     if (seat_.shelf != nullptr) {
         engine::leave_shelf(allocator, *seat_.shelf);
     }
-    // Who picked it knows it by its number.
-    owner_.release_context(scope_->context);
+    owner_.contexts().drop(scope_->context);
     allocator.free(joint_);
     allocator.free(scope_);
     if (error_handler_->drop_reference()) {

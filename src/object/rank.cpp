@@ -21,19 +21,6 @@ namespace headway::object {
 
 namespace {
 
-// Context ids: bit 0 tells collective steps from messages; the rank that leads a communicator
-// picks its id from a space of its own, so no agreement is needed. Ids below the first leader's
-// are fixed.
-constexpr std::uint32_t world_context = 0;
-constexpr std::uint32_t self_context = 2;
-constexpr std::uint32_t ground_context = 4;
-constexpr unsigned leader_shift = 13;
-constexpr std::uint32_t contexts_a_leader = (1U << (leader_shift - 1)) - 1;
-/// Above all leaders of a job that has several instances: the number tells which one.
-constexpr std::uint32_t spread_bit = 1U << 30U;
-/// A freed id rests while so many others are free, so that a late message finds no wrong home.
-constexpr std::size_t contexts_resting = 16;
-
 /// For those who ask whether all of the rank's threads wait.
 void note_threads(engine::Driver& driver)
 {
@@ -43,7 +30,10 @@ void note_threads(engine::Driver& driver)
 
 }  // namespace
 
-Rank::Rank(Process& process, int rank) : process_(process), first_(*this, 0)
+Rank::Rank(Process& process, int rank)
+    : process_(process),
+      contexts_(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(process.rank_count())),
+      first_(*this, 0)
 {
     handles = &process.handles();
     predefined_datatypes = object::predefined_datatypes();
@@ -207,7 +197,7 @@ Communicator* Rank::ground()
         std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
         std::iota(everyone.begin(), everyone.end(), 0);
         // No handle of the application leads to it.
-        ground_ = Communicator::create(*this, ground_context, everyone,
+        ground_ = Communicator::create(*this, ContextIds::ground, everyone,
                                        predefined_error_handler(bits_of(MPI_ERRORS_ARE_FATAL)),
                                        MPI_COMM_NULL);
     }
@@ -272,8 +262,8 @@ base::Outcome Rank::make_predefined()
     std::vector<int> everyone(static_cast<std::size_t>(process_.rank_count()));
     std::iota(everyone.begin(), everyone.end(), 0);
     ErrorHandler* const initial = initial_error_handler(this);
-    world = Communicator::create(*this, world_context, everyone, initial, MPI_COMM_WORLD);
-    self = Communicator::create(*this, self_context, {world_rank}, initial, MPI_COMM_SELF);
+    world = Communicator::create(*this, ContextIds::world, everyone, initial, MPI_COMM_WORLD);
+    self = Communicator::create(*this, ContextIds::self, {world_rank}, initial, MPI_COMM_SELF);
     if (world == nullptr || self == nullptr) {
         return base::Failure{
             "the node heap has no room for MPI_COMM_WORLD; raise "
@@ -319,12 +309,11 @@ void Rank::close()
 
 Instance& Rank::instance_of_context(std::uint32_t context) noexcept
 {
-    if (more_.empty() || (context & spread_bit) == 0) [[likely]] {
+    if (more_.empty() || !ContextIds::is_spread(context)) [[likely]] {
         return first_;
     }
     // The first communicator of a leader shares nothing with MPI_COMM_WORLD.
-    const std::uint32_t made = (context & ((1U << leader_shift) - 1U)) >> 1U;
-    return instance((made + 1) % instance_count());
+    return instance((contexts_.number(context) + 1) % instance_count());
 }
 
 void Rank::bury(Communicator& comm)
@@ -361,28 +350,10 @@ void advance_all(Rank& rank)
     }
 }
 
-std::uint32_t Rank::acquire_context()
+std::uint32_t Rank::pick_context()
 {
     reap();
-    if (contexts_free_.size() > contexts_resting ||
-        (contexts_made_ == contexts_a_leader && !contexts_free_.empty())) {
-        const std::uint32_t context = contexts_free_.front();
-        contexts_free_.pop_front();
-        return context;
-    }
-    if (contexts_made_ == contexts_a_leader) {
-        return 0;
-    }
-    return (static_cast<std::uint32_t>(world_rank) + 1) << leader_shift | contexts_made_++ << 1 |
-           (spreads_communicators() ? spread_bit : 0);
-}
-
-void Rank::release_context(std::uint32_t context)
-{
-    const std::uint32_t picked = more_.empty() ? context : context & ~spread_bit;
-    if (picked >> leader_shift == static_cast<std::uint32_t>(world_rank) + 1) {
-        contexts_free_.push_back(context);
-    }
+    return contexts_.pick(spreads_communicators());
 }
 
 }  // namespace headway::object

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "object/any_time.hpp"
 #include "object/attribute.hpp"
 #include "object/communicator.hpp"
+#include "object/context_ids.hpp"
 #include "object/datatype.hpp"
 #include "object/group.hpp"
 #include "object/handle_table.hpp"
@@ -132,9 +132,9 @@ class Rank : public RankAccess {
     /// Asked about buffers below plain_address_min. Requires that the rank is open.
     platform::DeviceMemory& device_memory() noexcept { return *device_memory_; }
 
+    ContextIds& contexts() noexcept { return contexts_; }
     /// A context id for a communicator that this rank leads; 0: too many are alive.
-    std::uint32_t acquire_context();
-    void release_context(std::uint32_t context);
+    std::uint32_t pick_context();
 
     /// That MPI_Init provided.
     /// Counts and listens for tools from now on, if the rank communicates; else when it begins to.
@@ -163,6 +163,7 @@ class Rank : public RankAccess {
     void describe_environment();
 
     Process& process_;
+    ContextIds contexts_;
     Instance first_;
     std::vector<std::unique_ptr<Instance>> more_;
     engine::Siblings siblings_;
@@ -188,8 +189,6 @@ class Rank : public RankAccess {
     Info environment_info_;
     int universe_size_ = 0;
     std::unique_ptr<platform::DeviceMemory> device_memory_;
-    std::uint32_t contexts_made_ = 0;
-    std::deque<std::uint32_t> contexts_free_;
     int thread_level_ = MPI_THREAD_SINGLE;
     std::int32_t main_thread_ = 0;
 };

@@ -74,6 +74,51 @@ static void uneven(struct check* t)
     }
 }
 
+// What waits for its message on a freed communicator gets nobody else's, however many
+// communicators the other members make and free meanwhile.
+static void late_member(struct check* t)
+{
+    const int late = 2, turns = 200;
+    MPI_Comm freed, pair, next;
+    MPI_Request open;
+    int got = -1, value = -1, is_there = 0, is_taken = 0;
+    if (t->size <= late)
+        return;
+    CHECK_CALL(t, MPI_Comm_split(MPI_COMM_WORLD, t->rank < late ? 0 : MPI_UNDEFINED, 0, &pair));
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &freed));
+    if (t->rank == 1)
+        CHECK_CALL(t, MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 5, freed, &open));
+    if (t->rank == late) {
+        // Only when the others have gone through all of theirs.
+        CHECK_CALL(t, MPI_Recv(&value, 1, MPI_INT, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_CALL(t, MPI_Send(&late, 1, MPI_INT, 1, 5, freed));
+    }
+    CHECK_CALL(t, MPI_Comm_free(&freed));
+    for (int i = 0; i < turns && t->rank < late && !is_taken; ++i) {
+        CHECK_CALL(t, MPI_Comm_dup(pair, &next));
+        if (t->rank == 0)
+            CHECK_CALL(t, MPI_Send(&i, 1, MPI_INT, 1, 5, next));
+        // The message is either there for its receive or has gone to the old one.
+        for (is_there = t->rank == 0; !is_there && !is_taken;) {
+            CHECK_CALL(t, MPI_Iprobe(0, 5, next, &is_there, MPI_STATUS_IGNORE));
+            CHECK_CALL(t, MPI_Request_get_status(open, &is_taken, MPI_STATUS_IGNORE));
+        }
+        if (t->rank == 1 && !is_taken) {
+            CHECK_CALL(t, MPI_Recv(&value, 1, MPI_INT, 0, 5, next, MPI_STATUS_IGNORE));
+            CHECK_INT(t, value, i);
+        }
+        CHECK_CALL(t, MPI_Comm_free(&next));
+    }
+    if (t->rank == 1) {
+        CHECK_INT(t, is_taken, 0);
+        CHECK_CALL(t, MPI_Send(&value, 1, MPI_INT, late, 6, MPI_COMM_WORLD));
+        CHECK_CALL(t, MPI_Wait(&open, MPI_STATUS_IGNORE));
+        CHECK_INT(t, got, late);
+    }
+    if (t->rank < late)
+        CHECK_CALL(t, MPI_Comm_free(&pair));
+}
+
 // A group outlives its communicator.
 static void group_stays(struct check* t)
 {
@@ -98,6 +143,7 @@ static int test_main(void)
     pending_messages(&t, large_bytes);
     pending_collectives(&t);
     uneven(&t);
+    late_member(&t);
     group_stays(&t);
     return check_finish(&t);
 }

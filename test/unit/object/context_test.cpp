@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Context ids of communicators: two alive never share one, whoever leads them; freed ones rest for
-// a while; running out is told.
+// Context ids of communicators: two alive never share one, whoever leads them; a freed one comes
+// back last; running out is told; who still uses one can tell.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -50,8 +50,8 @@ TEST_F(ContextTest, NoTwoLeadersGiveTheSameUntilTheyRunOut)
     std::vector<std::uint32_t> last(ranks);
     for (int i = 0; i < ranks; ++i) {
         std::size_t count = 0;
-        for (std::uint32_t made = rank(i).acquire_context(); made != 0;
-             made = rank(i).acquire_context()) {
+        for (std::uint32_t made = rank(i).pick_context(); made != 0;
+             made = rank(i).pick_context()) {
             ASSERT_EQ(made & 1U, 0U) << "odd ids name collective steps";
             ASSERT_TRUE(alive.insert(made).second) << "rank " << i << " gave " << made << " twice";
             last[static_cast<std::size_t>(i)] = made;
@@ -61,55 +61,74 @@ TEST_F(ContextTest, NoTwoLeadersGiveTheSameUntilTheyRunOut)
     }
     // Room comes back with the first that is freed, and only then.
     for (int i = 0; i < ranks; ++i) {
-        EXPECT_EQ(rank(i).acquire_context(), 0U);
-        const std::uint32_t freed = last[static_cast<std::size_t>(i)];
-        rank(i).release_context(freed);
-        EXPECT_EQ(rank(i).acquire_context(), freed);
-        EXPECT_EQ(rank(i).acquire_context(), 0U);
+        EXPECT_EQ(rank(i).pick_context(), 0U);
+        rank(i).contexts().drop(last[static_cast<std::size_t>(i)]);
+        const std::uint32_t made = rank(i).pick_context();
+        EXPECT_NE(made, 0U);
+        EXPECT_TRUE(alive.insert(made).second) << "one that was free until now";
+        EXPECT_EQ(rank(i).pick_context(), 0U);
     }
 }
 
-TEST_F(ContextTest, AFreedOneRestsBeforeItIsGivenAgain)
+// So many ranks that each can lead 15 communicators, with 16 numbers.
+constexpr std::uint32_t many_ranks = 1U << 24U;
+constexpr std::uint32_t numbers = 16;
+
+TEST(ContextIds, AFreedOneComesBackWhenAllOthersHaveHadTheirTurn)
 {
-    const std::uint32_t first = rank(1).acquire_context();
-    rank(1).release_context(first);
-    std::set<std::uint32_t> others;
-    for (int i = 0; i < 16; ++i) {
-        const std::uint32_t made = rank(1).acquire_context();
-        EXPECT_NE(made, first);
-        others.insert(made);
-        rank(1).release_context(made);
+    ContextIds ids(many_ranks - 1, many_ranks);
+    ASSERT_EQ(ids.alive_max(), numbers - 1);
+    const std::uint32_t kept = ids.pick(false);
+    const std::uint32_t first = ids.pick(true);
+    ids.drop(first);
+    for (std::uint32_t i = 0; i < numbers - 2; ++i) {
+        const std::uint32_t made = ids.pick(i % 2 == 0);
+        EXPECT_NE(made, kept);
+        EXPECT_NE(ids.number(made), ids.number(first));
+        EXPECT_EQ(ContextIds::is_spread(made), i % 2 == 0);
+        ids.give_back(made);
     }
-    // A program that makes and frees for ever needs few ids.
-    for (int i = 0; i < 100'000; ++i) {
-        const std::uint32_t made = rank(1).acquire_context();
-        ASSERT_NE(made, 0U);
-        others.insert(made);
-        rank(1).release_context(made);
-    }
-    EXPECT_LE(others.size(), 20U);
+    EXPECT_EQ(ids.pick(true), first) << "the one that is alive was passed over";
 }
 
-TEST_F(ContextTest, OnlyTheLeaderTakesBack)
+TEST(ContextIds, LeadersHaveNumbersOfTheirOwn)
 {
-    const std::uint32_t foreign = rank(2).acquire_context();
-    for (int i = 0; i < 40; ++i) {
-        rank(1).release_context(foreign);
+    std::set<std::uint32_t> all = {ContextIds::world, ContextIds::self, ContextIds::ground};
+    for (const std::uint32_t rank : {0U, 1U, 2U, many_ranks / 2, many_ranks - 1}) {
+        ContextIds ids(rank, many_ranks);
+        for (std::uint32_t i = 0; i < ids.alive_max(); ++i) {
+            const std::uint32_t made = ids.pick(i % 2 == 0);
+            EXPECT_EQ(made & 0x8000'0001U, 0U) << "bits of collective steps and internal messages";
+            EXPECT_TRUE(all.insert(made).second);
+        }
+        EXPECT_EQ(ids.pick(false), 0U);
     }
-    std::set<std::uint32_t> made;
-    for (int i = 0; i < 40; ++i) {
-        made.insert(rank(1).acquire_context());
-    }
-    EXPECT_EQ(made.count(foreign), 0U);
-    EXPECT_EQ(made.size(), 40U);
+}
+
+TEST(ContextIds, AreHeldUntilDropped)
+{
+    ContextIds leader(0, 2), member(1, 2);
+    EXPECT_GT(leader.alive_max(), 4000U);
+    const std::uint32_t made = leader.pick(false);
+    EXPECT_FALSE(member.is_held(made));
+    member.hold(made);
+    leader.hold(made);
+    leader.drop(made);
+    EXPECT_FALSE(leader.is_held(made));
+    EXPECT_TRUE(member.is_held(made));
+    member.drop(made);
+    EXPECT_FALSE(member.is_held(made));
+    member.hold(ContextIds::world);
+    EXPECT_FALSE(member.is_held(ContextIds::world)) << "fixed ones belong to nobody";
 }
 
 TEST_F(ContextTest, ACommunicatorGivesItsOwnBackWithItsLastReference)
 {
     Rank& leader = rank(0);
-    std::set<std::uint32_t> used;
-    for (int round = 0; round < 100; ++round) {
-        const std::uint32_t context = leader.acquire_context();
+    const std::uint32_t rounds = leader.contexts().alive_max() + 10;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        const std::uint32_t context = leader.pick_context();
+        ASSERT_NE(context, 0U);
         Communicator* made =
             Communicator::create(leader, context, {0, 2}, leader.world->error_handler());
         ASSERT_NE(made, nullptr);
@@ -119,10 +138,10 @@ TEST_F(ContextTest, ACommunicatorGivesItsOwnBackWithItsLastReference)
         made->add_reference();  // an operation under way
         made->free_handle();
         EXPECT_EQ(made->context(), context);
+        EXPECT_TRUE(leader.contexts().is_held(context));
         made->drop_reference();
-        used.insert(context);
+        EXPECT_FALSE(leader.contexts().is_held(context));
     }
-    EXPECT_LE(used.size(), 20U);
 }
 
 }  // namespace
