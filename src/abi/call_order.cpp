@@ -177,12 +177,8 @@ int compare_order(Call& call, object::Communicator& comm, const CollectiveCall* 
     const std::string_view name = narrow_name(call.name());
     const CallSignature own =
         collective != nullptr ? signature_of(name, *collective, comm.size()) : CallSignature(name);
-    const CallOrder::Turn turn =
-        rank.process().call_order()->take_turn(rank.driver().allocator(), comm);
-    if (turn.number == 0) {
-        return fail_for_memory(call);
-    }
-    *number = std::uint64_t{turn.life} << 32 | turn.number;
+    const CallOrder::Turn turn = CallOrder::take_turn(comm);
+    *number = turn.number;
     if (rank.driver().node().is_distant(comm.joint_scope().peer(0))) {
         return tell_leader(call, comm, turn, own);
     }

@@ -10,8 +10,7 @@
 
 namespace headway::abi {
 
-/// The slow half of check_order(). `number`: names the call on its communicator; its low half is
-/// its number, from 1 on.
+/// The slow half of check_order(). `number`: the call's on its communicator, from 1 on.
 [[gnu::cold]] int compare_order(Call& call, object::Communicator& comm,
                                 const object::CollectiveCall* collective, std::uint64_t* number);
 

@@ -52,68 +52,14 @@ std::string describe(const CallSignature& signature)
     return text;
 }
 
-/// A communicator as one member sees it.
-struct CallOrder::Name {
-    std::uint64_t members;  ///< hash of their list
-    std::uint32_t context;
-    std::uint32_t rank;
-    const Communicator* communicator;  ///< null: all of the other three
-    bool operator==(const Name&) const = default;
-};
-
-/// How many there have been of a name; with a communicator, which of them it is.
-struct CallOrder::Life {
-    Name name;
-    std::uint32_t number;
-    Life* next;
-};
-
-/// 0: no room. Requires the lock.
-std::uint32_t CallOrder::life_of(memory::Allocator& allocator, const Name& name,
-                                 bool is_new) noexcept
-{
-    const auto find = [&](const Name& wanted) {
-        Life* life = lives_;
-        while (life != nullptr && !(life->name == wanted)) {
-            life = life->next;
-        }
-        if (life == nullptr) {
-            life = allocator.make<Life>(Life{wanted, 0, lives_});
-            lives_ = life != nullptr ? life : lives_;
-        }
-        return life;
-    };
-    Life* const own = find(name);
-    Life* const all = find({name.members, name.context, name.rank, nullptr});
-    if (own == nullptr || all == nullptr) {
-        return 0;
-    }
-    if (is_new) {
-        own->number = ++all->number;
-    }
-    return own->number;
-}
-
-CallOrder::Turn CallOrder::take_turn(memory::Allocator& allocator,
-                                     Communicator& communicator) noexcept
+CallOrder::Turn CallOrder::take_turn(Communicator& communicator) noexcept
 {
     const engine::Scope& scope = communicator.joint_scope();
-    std::uint64_t members = 0xCBF2'9CE4'8422'2325;
-    for (std::uint32_t i = 0; i < scope.size; ++i) {
-        members = (members ^ scope.job_rank(i)) * 0x100'0000'01B3;
-    }
-    Turn turn{.context = scope.context,
-              .leader = scope.job_rank(0),
-              .number = static_cast<std::uint32_t>(communicator.count_collective()),
-              .size = scope.size,
-              .rank = scope.job_rank(scope.rank)};
-    if (lock_.lock(allocator.rank())) {
-        turn.life =
-            life_of(allocator, {members, turn.context, turn.rank, &communicator}, turn.number == 1);
-        lock_.unlock();
-    }
-    turn.number = turn.life != 0 ? turn.number : 0;
-    return turn;
+    return {.context = scope.context,
+            .leader = scope.job_rank(0),
+            .number = static_cast<std::uint32_t>(communicator.count_collective()),
+            .size = scope.size,
+            .rank = scope.job_rank(scope.rank)};
 }
 
 CallOrder::Answer CallOrder::compare(memory::Allocator& allocator, const Turn& turn,
@@ -126,8 +72,7 @@ CallOrder::Answer CallOrder::compare(memory::Allocator& allocator, const Turn& t
     Record** place = &buckets_[(turn.context + turn.leader * 31 + turn.number * 7) % bucket_count];
     while (*place != nullptr &&
            ((*place)->turn.context != turn.context || (*place)->turn.leader != turn.leader ||
-            (*place)->turn.life != turn.life || (*place)->turn.number != turn.number ||
-            (*place)->turn.size != turn.size)) {
+            (*place)->turn.number != turn.number || (*place)->turn.size != turn.size)) {
         place = &(*place)->next;
     }
     if (*place == nullptr) {

@@ -49,34 +49,26 @@ class CallOrder {
     /// A member's next collective call on a communicator; ranks are those of MPI_COMM_WORLD. Plain
     /// data.
     struct Turn {
-        // Together the name: a context may serve several communicators without a common member.
+        // Together the name.
         std::uint32_t context = 0;
         std::uint32_t leader = 0;  ///< member 0, on whose node calls are compared
-        std::uint32_t life = 0;    ///< of communicators of that name and these members
         std::uint32_t number = 0;  ///< from 1 on
         std::uint32_t size = 0;    ///< members that make the call
         std::uint32_t rank = 0;    ///< who makes it
     };
 
-    /// Counts as the communicator's next call. A context is used again when its leader has freed
-    /// it, while slower members have not come so far: so members count the communicators of a name
-    /// that they have seen. Number 0: the heap has no room.
-    Turn take_turn(memory::Allocator& allocator, Communicator& communicator) noexcept;
+    /// Counts as the communicator's next call.
+    static Turn take_turn(Communicator& communicator) noexcept;
     /// Where the call differs, `*other` is that of rank `*other_rank`.
     Answer compare(memory::Allocator& allocator, const Turn& turn, const CallSignature& own,
                    CallSignature* other, int* other_rank) noexcept;
 
   private:
     struct Record;
-    struct Name;
-    struct Life;
     static constexpr std::size_t bucket_count = 256;
-
-    std::uint32_t life_of(memory::Allocator& allocator, const Name& name, bool is_new) noexcept;
 
     sync::HolderLock lock_;
     Record* buckets_[bucket_count] = {};  ///< guarded by the lock, as what they lead to
-    Life* lives_ = nullptr;               ///< likewise
 };
 
 }  // namespace headway::object
