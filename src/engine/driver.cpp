@@ -181,12 +181,12 @@ transport::shm::Lane* Driver::find_inbound(std::uint32_t sender)
 
 base::Status Driver::post_now(std::uint32_t peer, transport::FrameKind kind,
                               transport::FrameHeader header, const void* payload,
-                              std::size_t payload_bytes)
+                              std::size_t payload_bytes, Urgency urgency)
 {
     if (tracer_ != nullptr) [[unlikely]] {
         return post_observed(peer, kind, header, payload, payload_bytes);
     }
-    return transmit(peer, kind, header, payload, payload_bytes);
+    return transmit(peer, kind, header, payload, payload_bytes, urgency);
 }
 
 /// In an observed job. The time is taken before the frame can arrive.
@@ -241,12 +241,12 @@ base::Status Driver::post_to_self(transport::FrameKind kind, transport::FrameHea
 
 base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
                               transport::FrameHeader header, const void* payload,
-                              std::size_t payload_bytes)
+                              std::size_t payload_bytes, Urgency urgency)
 {
     if (!slot(peer).waiting.is_empty()) [[unlikely]] {
         return base::Status::retry_lane_full;
     }
-    return post_now(peer, kind, header, payload, payload_bytes);
+    return post_now(peer, kind, header, payload, payload_bytes, urgency);
 }
 
 base::Status Driver::post_far_bytes(std::uint32_t peer, transport::FrameHeader header,
@@ -344,9 +344,9 @@ int Driver::post_waiting()
 }
 
 bool Driver::post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
-                          std::size_t record_bytes)
+                          std::size_t record_bytes, Urgency urgency)
 {
-    if (try_post(peer, kind, {}, record, record_bytes) == base::Status::done) {
+    if (try_post(peer, kind, {}, record, record_bytes, urgency) == base::Status::done) {
         return true;
     }
     Op* op = create_op(OpKind::control);

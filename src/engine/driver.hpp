@@ -20,7 +20,7 @@ class Siblings;
 /// Whether others have to work for a receiver who computes when a frame comes.
 enum class Urgency : std::uint8_t {
     by_kind,      ///< what needs_receiver() says: they have to
-    at_its_call,  ///< the receiver takes it in a call that blocks
+    at_its_call,  ///< the receiver takes it in a call that blocks, or the poster rings later
 };
 
 /// What a worker does for one rank with the rank's ownership word in hand: the rank's own threads,
@@ -164,7 +164,7 @@ class Driver {
     /// Posts a frame at once if the lane has room and nothing waits before it.
     base::Status try_post(std::uint32_t peer, transport::FrameKind kind,
                           transport::FrameHeader header, const void* payload,
-                          std::size_t payload_bytes);
+                          std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
 
     /// Posts a whole message at once. False, and nothing happened, where it is too long, its
     /// receiver takes no eager messages now, or its frame finds no room.
@@ -212,10 +212,11 @@ class Driver {
     /// Posts a protocol's record to a peer, now or as soon as there is room. False: the node heap
     /// is exhausted.
     template <typename Record>
-    bool post_record(std::uint32_t peer, transport::FrameKind kind, const Record& record)
+    bool post_record(std::uint32_t peer, transport::FrameKind kind, const Record& record,
+                     Urgency urgency = Urgency::by_kind)
     {
         static_assert(sizeof(Record) <= transport::inline_bytes_max);
-        return post_control(peer, kind, &record, sizeof(Record));
+        return post_control(peer, kind, &record, sizeof(Record), urgency);
     }
 
     /// As Worker::complete.
@@ -286,10 +287,10 @@ class Driver {
     }
 
     bool post_control(std::uint32_t peer, transport::FrameKind kind, const void* record,
-                      std::size_t record_bytes);
+                      std::size_t record_bytes, Urgency urgency);
     base::Status post_now(std::uint32_t peer, transport::FrameKind kind,
                           transport::FrameHeader header, const void* payload,
-                          std::size_t payload_bytes);
+                          std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
     /// A frame of kind eager whose payload is memory of the rank.
     base::Status post_bytes(std::uint32_t peer, transport::FrameHeader header, const void* address,
                             std::uint64_t size_bytes, Urgency urgency = Urgency::by_kind);

@@ -111,7 +111,8 @@ void stage_piece(Driver& driver, CopyJob* job, Staging& staging, std::uint64_t f
         staging.fill(slot, job, job->source.address + from, bytes);
     }
     const StagedPiece piece{job, slot, from, bytes};
-    if (!driver.post_record(job->receiver->rank, transport::FrameKind::piece, piece)) {
+    if (!driver.post_record(job->receiver->rank, transport::FrameKind::piece, piece,
+                            Urgency::at_its_call)) {
         if (is_sure) {
             deliver_piece(driver, piece);
         } else {
@@ -137,12 +138,17 @@ Staged stage_pieces(Driver& driver, CopyJob* job, Staging& staging, std::uint32_
     // Relaxed: as in copy_piece().
     const std::uint64_t begin = job->taken.fetch_add(wanted, std::memory_order_relaxed);
     const std::uint64_t end = std::min(begin + wanted, job->total_bytes);
+    RankState& receiver = *job->receiver;
     Staged staged;
     for (std::uint64_t from = begin; from < end; from += each) {
         const std::uint64_t bytes = std::min(each, end - from);
         stage_piece(driver, job, staging, from, bytes, is_sure);
         staged.bytes += bytes;
         ++staged.pieces;
+    }
+    // Once for all: the fence in it waits until every store of the copies has left the core.
+    if (staged.pieces != 0) {
+        driver.worker().ring(receiver);
     }
     return staged;
 }
@@ -181,10 +187,11 @@ void write_piece(Driver& driver, CopyJob* job)
 }
 
 /// Moves pieces of messages that go no other way, the oldest first, a few; their number. An owner
-/// who comes back is not kept waiting.
+/// who comes back is not kept waiting; one who waits takes a stretch.
 int stage_some(Driver& driver)
 {
     constexpr int pieces_a_turn = 2;
+    const std::uint32_t together = driver.is_owner() && !is_away(driver.rank()) ? stretch_max : 1;
     CopiesOfSender& jobs = driver.rank().invited_to_stage;
     Staging* const staging = staging_of(driver);
     int staged = 0;
@@ -199,7 +206,7 @@ int stage_some(Driver& driver)
             drop_reference(driver.worker(), job);
             continue;
         }
-        if (staged == pieces_a_turn) {
+        if (staged >= pieces_a_turn) {
             break;
         }
         if (is_to_write(driver.node(), *job)) {
@@ -207,11 +214,12 @@ int stage_some(Driver& driver)
             ++staged;
             continue;
         }
-        if (staging->next(is_held) == nullptr) {
+        const std::uint32_t room = staging->count_empty(together, is_held);
+        if (room == 0) {
             break;
         }
-        (void)stage_pieces(driver, job, *staging, 1, UINT64_MAX, false);
-        ++staged;
+        const Staged stretch = stage_pieces(driver, job, *staging, room, UINT64_MAX, false);
+        staged += static_cast<int>(stretch.pieces);
     }
     return staged;
 }
