@@ -85,6 +85,14 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
 }
 
 
+def _interrupt(_number: int, _frame: object) -> None:
+    """Both signals end what was started, which a second one (of an impatient user, or of timeout,
+    which signals a command and its group) must not cut short."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("help", "-h", "--help"):
         say(USAGE)
@@ -93,7 +101,8 @@ def main(arguments: list[str]) -> int:
     if command is None:
         print(f"headway: there is no command '{arguments[0]}'\n{USAGE}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end what was started
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         return command(arguments[1:])
     except StepFailed as failure:

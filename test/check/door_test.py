@@ -2,6 +2,7 @@
 """The tools behind ./dev: how outcomes are judged, what runs within a budget, who is ended."""
 
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -59,6 +60,31 @@ class Sessions(unittest.TestCase):
             end_session(process)
             child = Path("/proc") / pids.read_text().strip() / "stat"
             self.assertTrue(not child.exists() or " Z " in child.read_text())
+
+    def test_a_second_signal_leaves_nothing_behind(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pids = Path(folder) / "pids"
+            stubborn = f"trap '' TERM; echo $$ >{pids}.new; mv {pids}.new {pids}; exec sleep 600"
+            program = (
+                "import subprocess, sys\n"
+                "from tools import door\n"
+                "door.COMMANDS['wait'] = lambda _: subprocess.run("
+                f"['setsid', 'sh', '-c', {stubborn!r}]).returncode\n"
+                "sys.exit(door.main(['wait']))\n"
+            )
+            with subprocess.Popen([sys.executable, "-c", program], cwd=tree.ROOT,
+                                  stderr=subprocess.PIPE, text=True) as process:
+                while not pids.exists():
+                    time.sleep(0.01)
+                process.terminate()
+                assert process.stderr is not None
+                while "interrupted" not in process.stderr.readline():
+                    pass
+                process.terminate()
+                self.assertEqual(process.wait(), 130)
+            child = Path("/proc") / pids.read_text().strip() / "stat"
+            self.assertTrue(not child.exists() or child.read_text().rpartition(")")[2].split()[0]
+                            in "ZX")
 
     def test_a_failing_step_names_its_log(self) -> None:
         with self.assertRaisesRegex(StepFailed, r"exit code 3.*door-step\.log"):
