@@ -53,7 +53,7 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
     if (const int error = check_context(call, context); error != MPI_SUCCESS) {
         return error;
     }
-    NewCommunicator made(call, comm, *context);
+    NewCommunicator made(call, comm, context.value_or(0));
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
     }

@@ -83,7 +83,7 @@ int create(Call& call, const Communicator& parent, std::optional<std::uint32_t> 
     if (const int error = check_context(call, context); error != MPI_SUCCESS) {
         return error;
     }
-    NewCommunicator made(call, parent, *context, groups);
+    NewCommunicator made(call, parent, context.value_or(0), groups);
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
     }
