@@ -30,19 +30,6 @@ RESOLVED = {
 PLAIN = ("nothing", "tool")
 # With the standard's functions or without, in the order in which they are listed.
 CHAPTERS = [*mpi_spec.CHAPTERS, mpi_spec.EXTENSION]
-# Calls about messages, which go in where those of what they are given belong: of a communicator, of
-# requests, of a matched message. All other calls go in by the rank's first door.
-MESSAGE_CALLS = {
-    "Send", "Rsend", "Ssend", "Isend", "Irsend", "Issend", "Recv", "Irecv", "Probe", "Iprobe",
-    "Mprobe", "Improbe", "Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace",
-}
-COLLECTIVE_CHAPTERS = {"collective", "neighbor"}
-REQUEST_CALLS = {
-    "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome", "Testsome", "Cancel",
-    "Request_get_status", "Request_get_status_all", "Request_get_status_any",
-    "Request_get_status_some",
-}
-MATCHED_CALLS = {"Mrecv", "Imrecv"}
 AMOUNTS = {"count", "number", "displacement"}
 
 
@@ -109,17 +96,13 @@ def where(function: Function) -> str:
     """What tells a call where to go in, as further arguments of its Call."""
     if function.any_time:
         return ", any_time"
-    names = [arg.name for arg in function.args]
-    is_collective = function.chapter in COLLECTIVE_CHAPTERS and not function.name.endswith("_init")
-    if function.name in MESSAGE_CALLS or (is_collective and "comm" in names):
-        return ", comm"
-    if function.name in MATCHED_CALLS:
-        return ", message"
-    if function.name not in REQUEST_CALLS:
+    if function.inside is None:
         return ""
-    given = next(arg for arg in function.args if arg.kind == "request")
+    given = function.find(function.inside)
+    if given.kind != "request":
+        return f", {given.name}"
     if given.is_array:
-        return f", {given.name}, {function.args[0].name}"
+        return f", {given.name}, {given.array}"
     return f", {given.name if given.direction == 'inout' else '&' + given.name}, 1"
 
 

@@ -21,7 +21,7 @@ CHAPTERS = [
 ]
 FUNCTION_KEYS = {
     "name", "large", "returns", "deprecated", "error", "any_time", "built", "same_as", "short_way",
-    "args", "value",
+    "args", "value", "inside",
 }
 ARG_KEYS = {
     "name", "kind", "type", "c", "dir", "const", "array", "length", "brackets", "count",
@@ -88,6 +88,7 @@ class Function:
     body: str
     short_way: bool
     value: bool
+    inside: str | None
 
     def variants(self) -> list[bool]:
         return [False, True] if self.large else [False]
@@ -165,10 +166,12 @@ def make_function(entry: dict, chapter: str, kinds: dict) -> Function:
         deprecated=entry.get("deprecated"), error=entry["error"],
         any_time=entry.get("any_time", False), built=entry.get("built", False),
         body=entry.get("same_as", name), short_way=entry.get("short_way", False),
-        value=entry.get("value", False),
+        value=entry.get("value", False), inside=entry.get("inside"),
     )
     if function.error not in OUTSIDE_ERRORS:
         function.find(function.error)
+    if function.inside is not None:
+        function.find(function.inside)
     for arg in function.args:
         for partner in (arg.count, arg.datatype):
             if partner is not None:
