@@ -100,7 +100,9 @@ def where(function: Function) -> str:
         return ""
     given = function.find(function.inside)
     if given.kind != "request":
-        return f", {given.name}"
+        # Of two messages the one that is received.
+        tags = [arg.name for arg in function.args if arg.kind in ("tag", "recv_tag")]
+        return f", {', '.join([given.name, *tags[-1:]])}"
     if given.is_array:
         return f", {given.name}, {given.array}"
     return f", {given.name if given.direction == 'inout' else '&' + given.name}, 1"

@@ -142,7 +142,7 @@ base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& m
     Transfer transfer = message;
     transfer.is_copied = room == nullptr;
     {
-        const object::Inside inside(comm.instance());
+        const object::Inside inside(comm.instance_for(message.tag));
         if (send_at_once(rank, comm, message)) {
             return true;
         }

@@ -54,6 +54,11 @@ class Call {
     {
         enter_at([&] { return object::instance_of(*rank_, comm); });
     }
+    Call(Function function, MPI_Comm comm, int tag) noexcept
+        : function_(function), rank_(object::current_rank())
+    {
+        enter_at([&] { return object::instance_of(*rank_, comm, tag); });
+    }
     /// Requests that were not checked: null perhaps.
     Call(Function function, const MPI_Request* requests, int count) noexcept
         : function_(function), rank_(object::current_rank())

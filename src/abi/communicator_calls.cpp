@@ -9,6 +9,7 @@
 #include "abi/call_order.hpp"
 #include "abi/message_calls.hpp"
 #include "abi/new_communicator.hpp"
+#include "abi/tag_spreading.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
@@ -44,7 +45,8 @@ int copy_attributes(Call& call, Communicator& from, Communicator& to)
     return call.fail(code, "the copy callback of an attribute answered %d", code);
 }
 
-int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm)
+/// `hints` are null for a duplicate without an info.
+int duplicate(Call& call, Communicator& comm, const object::Info* hints, MPI_Comm* newcomm)
 {
     if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
         return error;
@@ -60,15 +62,19 @@ int duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Com
     if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
         return code;
     }
-    made.get()->take_hints(hints);
     made.get()->set_topology(comm.shared_topology());
+    if (hints != nullptr) {
+        if (const int error = take_first_hints(call, *made.get(), *hints); error != MPI_SUCCESS) {
+            return error;
+        }
+    }
     *newcomm = made.release();
     return MPI_SUCCESS;
 }
 
 /// The handle is there at once; the communicator gets its context when the request is completed.
 /// Attributes are those of now (MPI-5.0 section 7.4.2).
-int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, MPI_Comm* newcomm,
+int start_duplicate(Call& call, Communicator& comm, const object::Info* hints, MPI_Comm* newcomm,
                     MPI_Request* request)
 {
     if (const int error = check_order(call, comm); error != MPI_SUCCESS) [[unlikely]] {
@@ -81,9 +87,11 @@ int start_duplicate(Call& call, Communicator& comm, const object::Info& hints, M
     if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
         return code;
     }
-    made.get()->take_hints(hints);
+    if (hints != nullptr) {
+        made.get()->take_hints(*hints);
+    }
     made.get()->set_topology(comm.shared_topology());
-    engine::Op* op = object::start_duplicate(rank_of(call), comm, *made.get());
+    engine::Op* op = object::start_duplicate(rank_of(call), comm, *made.get(), hints != nullptr);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
@@ -217,23 +225,25 @@ int Comm_rank(Call& /*call*/, Communicator* comm, int* rank)
 int Comm_dup(Call& call, Communicator* comm, MPI_Comm* newcomm)
 {
     // Hints do not pass to a duplicate (MPI-5.0 section 7.4.2).
-    return duplicate(call, *comm, {}, newcomm);
+    return duplicate(call, *comm, nullptr, newcomm);
 }
 
 int Comm_dup_with_info(Call& call, Communicator* comm, MPI_Info info, MPI_Comm* newcomm)
 {
-    return duplicate(call, *comm, hints_of(call, info), newcomm);
+    const object::Info hints = hints_of(call, info);
+    return duplicate(call, *comm, &hints, newcomm);
 }
 
 int Comm_idup(Call& call, Communicator* comm, MPI_Comm* newcomm, MPI_Request* request)
 {
-    return start_duplicate(call, *comm, {}, newcomm, request);
+    return start_duplicate(call, *comm, nullptr, newcomm, request);
 }
 
 int Comm_idup_with_info(Call& call, Communicator* comm, MPI_Info info, MPI_Comm* newcomm,
                         MPI_Request* request)
 {
-    return start_duplicate(call, *comm, hints_of(call, info), newcomm, request);
+    const object::Info hints = hints_of(call, info);
+    return start_duplicate(call, *comm, &hints, newcomm, request);
 }
 
 int Comm_create(Call& call, Communicator* comm, object::Group* group, MPI_Comm* newcomm)
@@ -299,9 +309,14 @@ int Comm_disconnect(Call& call, Communicator* comm_object, MPI_Comm* comm)
     engine::wait_for(rank.driver(), barrier);
     rank.driver().destroy_op(barrier);
     // Sends whose requests were completed or freed may still wait for room.
-    call.move_to(comm_object->instance());
-    engine::Driver& driver = comm_object->driver();
-    engine::wait_until(driver, [&] { return protocol::is_quiet(driver.rank()); });
+    for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
+        object::Instance& at = rank.instance(number);
+        if (comm_object->spreads_tags() || &at == &comm_object->instance()) {
+            call.move_to(at);
+            engine::Driver& driver = *at.driver;
+            engine::wait_until(driver, [&] { return protocol::is_quiet(driver.rank()); });
+        }
+    }
     call.move_to(rank.first());
     return free_communicator(call, comm_object, comm);
 }
@@ -341,8 +356,7 @@ int Comm_remote_group(Call& call, Communicator* comm, MPI_Group* group)
 
 int Comm_set_info(Call& call, Communicator* comm, MPI_Info info)
 {
-    comm->take_hints(hints_of(call, info));
-    return MPI_SUCCESS;
+    return change_hints(call, *comm, hints_of(call, info));
 }
 
 int Comm_get_info(Call& call, Communicator* comm, MPI_Info* info_used)

@@ -8,6 +8,7 @@
 #include "abi/any_time.hpp"
 #include "abi/call_order.hpp"
 #include "abi/new_communicator.hpp"
+#include "abi/tag_spreading.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
 #include "object/collective.hpp"
@@ -60,14 +61,14 @@ int meet(Call& call, Communicator& local, MPI_Comm peer_handle, int remote_leade
     meeting.own.context = rank.pick_context();
     meeting.own.leader = rank.world_rank;
     meeting.own.size = local.size();
-    if (!object::swap_bytes(rank, *peer, remote_leader, tag,
+    if (!object::swap_bytes(rank.driver(), *peer, remote_leader, tag,
                             std::as_bytes(std::span(&meeting.own, 1)),
                             std::as_writable_bytes(std::span(&meeting.other, 1)))) {
         return fail_for_memory(call);
     }
     std::vector<int> members = local.members();
     meeting.remote.resize(static_cast<std::size_t>(meeting.other.size));
-    if (!object::swap_bytes(rank, *peer, remote_leader, tag, bytes_of(members),
+    if (!object::swap_bytes(rank.driver(), *peer, remote_leader, tag, bytes_of(members),
                             bytes_of(meeting.remote))) {
         return fail_for_memory(call);
     }
@@ -222,7 +223,7 @@ int Intercomm_create_from_groups(Call& call, object::Group* local_group, int loc
     if (error == MPI_SUCCESS) {
         Communicator* const made = object::find_communicator(rank, *newintercomm);
         made->set_error_handler(errhandler);
-        made->take_hints(hints_of(call, info));
+        return take_first_hints(call, *made, hints_of(call, info));
     }
     return error;
 }

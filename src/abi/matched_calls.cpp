@@ -16,14 +16,15 @@ using object::Rank;
 int hand_out(Call& call, Communicator& comm, protocol::Unexpected* found, MPI_Message* message,
              MPI_Status* status)
 {
-    const MPI_Message handle = object::make_message(comm, found);
+    object::Instance& at = call.instance();
+    const MPI_Message handle = object::make_message(at, comm, found);
     if (handle == MPI_MESSAGE_NULL) {
         return call.fail(MPI_ERR_NO_MEM,
                          "there are too many live handles; receive messages that "
                          "were probed, or complete requests, first");
     }
     set_probed_status(status, *found);
-    protocol::take(comm.driver(), found);
+    protocol::take(*at.driver, found);
     *message = handle;
     return MPI_SUCCESS;
 }
@@ -65,7 +66,7 @@ int begin_matched(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype,
     Rank& rank = rank_of(call);
     object::Message* taken = object::find_message(rank, *message);
     call.set_error_source(taken->communicator);
-    engine::Driver& driver = taken->communicator->driver();
+    engine::Driver& driver = *taken->instance->driver;
     Op* op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) {
         return fail_for_memory(call);
@@ -94,7 +95,11 @@ int Mprobe(Call& call, int source, int tag, Communicator* comm, MPI_Message* mes
         hand_out_nobody(message, status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = comm->driver();
+    object::Instance* const at = go_to_wanted(call, *comm, tag);
+    if (at == nullptr) {
+        return MPI_ERR_TAG;
+    }
+    engine::Driver& driver = *at->driver;
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* found = nullptr;
     engine::wait_until(driver, [&] {
@@ -112,7 +117,11 @@ int Improbe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_
         hand_out_nobody(message, status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = comm->driver();
+    object::Instance* const at = go_to_wanted(call, *comm, tag);
+    if (at == nullptr) {
+        return MPI_ERR_TAG;
+    }
+    engine::Driver& driver = *at->driver;
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* found = protocol::probe(driver, wanted);
     if (found == nullptr) {

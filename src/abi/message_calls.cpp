@@ -20,6 +20,7 @@ int send(Call& call, const Transfer& transfer, const Communicator& comm, bool is
         return MPI_SUCCESS;
     }
     Rank& rank = rank_of(call);
+    go_to(call, comm, transfer.tag);
     if (!is_synchronous && send_at_once(rank, comm, transfer)) [[likely]] {
         return MPI_SUCCESS;
     }
@@ -31,21 +32,23 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
                MPI_Request* request)
 {
     Rank& rank = rank_of(call);
+    object::Instance& at = go_to(call, comm, transfer.tag);
     if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
-        *request = object::make_done_request(comm.instance());
+        *request = object::make_done_request(at);
         return MPI_SUCCESS;
     }
     Op* op = begin_send(rank, comm, transfer, is_synchronous);
     if (op == nullptr) {
         return fail_for_memory(call);
     }
-    *request = object::make_request(comm.instance(), comm, op);
+    *request = object::make_request(at, comm, op);
     return MPI_SUCCESS;
 }
 
 /// Receives without an op what is there or comes soon. False: an op is needed, and only
 /// bytes of the buffer that the message will fill have changed.
-bool receive_at_once(const Communicator& comm, const Transfer& transfer, MPI_Status* status)
+bool receive_at_once(object::Instance& at, const Communicator& comm, const Transfer& transfer,
+                     MPI_Status* status)
 {
     if (transfer.is_special) [[unlikely]] {
         return false;
@@ -56,10 +59,10 @@ bool receive_at_once(const Communicator& comm, const Transfer& transfer, MPI_Sta
         .size_bytes = transfer.bytes};
     const std::uint32_t sender =
         transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
-    if (!protocol::receive_at_once(comm.driver(), receive, sender)) {
+    if (!protocol::receive_at_once(*at.driver, receive, sender)) {
         return false;
     }
-    object::end_complete_orphans(comm.instance());
+    object::end_complete_orphans(at);
     if (status != MPI_STATUS_IGNORE) {
         object::fill_status(*status, receive.status_source, receive.status_tag,
                             static_cast<std::int64_t>(receive.status_bytes));
@@ -132,8 +135,12 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
         set_null_status(status);
         return MPI_SUCCESS;
     }
+    object::Instance* const at = go_to_wanted(call, *comm, tag);
+    if (at == nullptr) {
+        return MPI_ERR_TAG;
+    }
     const auto receive = [&](const Transfer& transfer) -> int {
-        if (receive_at_once(*comm, transfer, status)) [[likely]] {
+        if (receive_at_once(*at, *comm, transfer, status)) [[likely]] {
             return MPI_SUCCESS;
         }
         Op* op = begin_receive(rank_of(call), *comm, transfer);
@@ -145,6 +152,9 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
 int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
           Communicator* comm, MPI_Request* request)
 {
+    if (source != MPI_PROC_NULL && go_to_wanted(call, *comm, tag) == nullptr) {
+        return MPI_ERR_TAG;
+    }
     const auto start = [&](const Transfer& transfer) -> int {
         Rank& rank = rank_of(call);
         Op* op = source != MPI_PROC_NULL ? begin_receive(rank, *comm, transfer)
@@ -158,14 +168,18 @@ int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sou
     return with_transfer(call, buf, count, datatype, source, tag, start);
 }
 
-int Iprobe(Call& /*call*/, int source, int tag, Communicator* comm, int* flag, MPI_Status* status)
+int Iprobe(Call& call, int source, int tag, Communicator* comm, int* flag, MPI_Status* status)
 {
     if (source == MPI_PROC_NULL) {
         set_null_status(status);
         *flag = 1;
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = comm->driver();
+    object::Instance* const at = go_to_wanted(call, *comm, tag);
+    if (at == nullptr) {
+        return MPI_ERR_TAG;
+    }
+    engine::Driver& driver = *at->driver;
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* message = protocol::probe(driver, wanted);
     if (message == nullptr) {
@@ -179,13 +193,17 @@ int Iprobe(Call& /*call*/, int source, int tag, Communicator* comm, int* flag, M
     return MPI_SUCCESS;
 }
 
-int Probe(Call& /*call*/, int source, int tag, Communicator* comm, MPI_Status* status)
+int Probe(Call& call, int source, int tag, Communicator* comm, MPI_Status* status)
 {
     if (source == MPI_PROC_NULL) {
         set_null_status(status);
         return MPI_SUCCESS;
     }
-    engine::Driver& driver = comm->driver();
+    object::Instance* const at = go_to_wanted(call, *comm, tag);
+    if (at == nullptr) {
+        return MPI_ERR_TAG;
+    }
+    engine::Driver& driver = *at->driver;
     const auto wanted = name_of_wanted(*comm, source, tag);
     protocol::Unexpected* message = nullptr;
     engine::wait_until(driver, [&] {

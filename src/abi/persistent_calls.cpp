@@ -31,6 +31,11 @@ class PersistentMessage final : public Persistent {
         transfer_.type = &type_;
     }
 
+    bool takes_any_tag() const noexcept override
+    {
+        return transfer_.tag == MPI_ANY_TAG && transfer_.peer != MPI_PROC_NULL;
+    }
+
   protected:
     base::Result<Op*> start() override
     {
@@ -44,7 +49,7 @@ class PersistentMessage final : public Persistent {
             }
             return sent.value() ? done_op() : nullptr;
         }
-        const object::Inside inside(communicator()->instance());
+        const object::Inside inside(communicator()->instance_for(transfer_.tag));
         if (mode_ == Mode::receive) {
             return begin_receive(rank(), *communicator(), transfer_);
         }
@@ -102,6 +107,9 @@ int start(Call& call, MPI_Request request, int index)
                          static_cast<std::size_t>(object::bits_of(request)), why);
     }
     call.set_error_source(idle->communicator());
+    if (idle->takes_any_tag() && idle->communicator()->spreads_tags()) [[unlikely]] {
+        return refuse_any_tag(call, *idle->communicator());
+    }
     const base::Result<bool> started = idle->activate(request);
     if (!started) {
         return call.fail(MPI_ERR_BUFFER, "%s", started.sentence().c_str());

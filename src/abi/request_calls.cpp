@@ -239,12 +239,15 @@ std::size_t first_open(std::span<Op* const> ops, std::size_t from)
 }
 
 /// The instances of those that are not complete.
-engine::InstanceSet instances_of(std::span<Op* const> ops)
+engine::InstanceSet instances_of(Call& call, std::span<Op* const> ops)
 {
     engine::InstanceSet found = 0;
     for (const Op* const op : ops) {
         if (!is_over(op)) {
-            found |= engine::set_of(op->owner->instance);
+            // Of an exchange the halves are anywhere.
+            found |= op->kind == engine::OpKind::exchange
+                         ? engine::set_of(rank_of(call).instance_count()) - 1
+                         : engine::set_of(op->owner->instance);
         }
     }
     return found;
@@ -257,7 +260,7 @@ void advance(Call& call, std::span<Op* const> ops)
         call.instance().driver->advance();
         return;
     }
-    for (engine::InstanceSet left = instances_of(ops); left != 0; left &= left - 1) {
+    for (engine::InstanceSet left = instances_of(call, ops); left != 0; left &= left - 1) {
         call.move_to(rank_of(call).instance(static_cast<std::uint32_t>(std::countr_zero(left))));
         call.instance().driver->advance();
     }
@@ -277,7 +280,7 @@ void await_all(Call& call, std::span<Op* const> ops)
 /// Waits for those of one instance after the other, inside it.
 void await_all_spread(Call& call, std::span<Op* const> ops)
 {
-    for (engine::InstanceSet left = instances_of(ops); left != 0; left &= left - 1) {
+    for (engine::InstanceSet left = instances_of(call, ops); left != 0; left &= left - 1) {
         const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
         std::vector<Op*> own;
         std::ranges::copy_if(ops, std::back_inserter(own), [&](const Op* op) {

@@ -34,72 +34,109 @@ bool describe_replaced(Call& call, void* buf, MPI_Count count, MPI_Datatype data
            describe(call, buf, count, datatype, source, recvtag, &pair->in);
 }
 
-bool begin_out(Rank& rank, const Communicator& comm, const Transfer& out, Halves* halves)
+bool begin_out(Call& call, const Communicator& comm, const Transfer& out, Halves* halves)
 {
-    if (out.peer == MPI_PROC_NULL || send_at_once(rank, comm, out)) {
+    if (out.peer == MPI_PROC_NULL) {
         return true;
     }
-    halves->send = begin_send(rank, comm, out, false);
+    go_to(call, comm, out.tag);
+    if (send_at_once(rank_of(call), comm, out)) {
+        return true;
+    }
+    halves->send = begin_send(rank_of(call), comm, out, false);
     return halves->send != nullptr;
 }
 
-bool begin_in(Rank& rank, Communicator& comm, const Transfer& in, Halves* halves)
+bool begin_in(Call& call, Communicator& comm, const Transfer& in, Halves* halves)
 {
-    halves->receive = in.peer != MPI_PROC_NULL ? begin_receive(rank, comm, in)
-                                               : make_null_receive(comm.instance());
+    if (in.peer == MPI_PROC_NULL) {
+        halves->receive = make_null_receive(call.instance());
+    } else {
+        go_to(call, comm, in.tag);
+        halves->receive = begin_receive(rank_of(call), comm, in);
+    }
     return halves->receive != nullptr;
 }
 
 /// The receive first, so that the message finds it; but where both use one buffer, what is sent
-/// must leave it, or be copied, before anything arrives. False: the node heap is exhausted.
-bool begin(Rank& rank, Communicator& comm, const Pair& pair, Halves* halves)
+/// must leave it, or be copied, before anything arrives. Where messages are spread by their tags,
+/// the halves may belong to two instances, and the call is inside one after the other. False: the
+/// node heap is exhausted.
+bool begin(Call& call, Communicator& comm, const Pair& pair, Halves* halves)
 {
     return pair.out.is_copied
-               ? begin_out(rank, comm, pair.out, halves) && begin_in(rank, comm, pair.in, halves)
-               : begin_in(rank, comm, pair.in, halves) && begin_out(rank, comm, pair.out, halves);
+               ? begin_out(call, comm, pair.out, halves) && begin_in(call, comm, pair.in, halves)
+               : begin_in(call, comm, pair.in, halves) && begin_out(call, comm, pair.out, halves);
+}
+
+/// complete() of an op wherever it belongs.
+int complete_half(Call& call, Op* half, MPI_Status* status)
+{
+    call.move_to(rank_of(call).instance_of(*half));
+    return complete(call, half, status);
 }
 
 /// Ends what was started of a call that cannot go on.
 int give_up(Call& call, const Halves& halves)
 {
     if (halves.receive != nullptr) {
+        call.move_to(rank_of(call).instance_of(*halves.receive));
         (void)protocol::cancel_receive(*call.instance().driver, halves.receive);
         (void)complete(call, halves.receive, MPI_STATUS_IGNORE);
     }
     if (halves.send != nullptr) {
-        (void)complete(call, halves.send, MPI_STATUS_IGNORE);
+        (void)complete_half(call, halves.send, MPI_STATUS_IGNORE);
     }
     return fail_for_memory(call);
 }
 
+/// Whether what it receives can be asked for on that communicator.
+bool may_begin(Call& call, const Communicator& comm, const Transfer& in)
+{
+    return in.peer == MPI_PROC_NULL || go_to_wanted(call, comm, in.tag) != nullptr;
+}
+
 int exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Status* status)
 {
+    if (!may_begin(call, comm, pair.in)) {
+        return MPI_ERR_TAG;
+    }
     Halves halves;
-    if (!begin(rank_of(call), comm, pair, &halves)) {
+    if (!begin(call, comm, pair, &halves)) {
         return give_up(call, halves);
     }
     const int sent =
-        halves.send != nullptr ? complete(call, halves.send, MPI_STATUS_IGNORE) : MPI_SUCCESS;
-    const int received = complete(call, halves.receive, status);
+        halves.send != nullptr ? complete_half(call, halves.send, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+    const int received = complete_half(call, halves.receive, status);
     return sent != MPI_SUCCESS ? sent : received;
 }
 
 int start_exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Request* request)
 {
-    Rank& rank = rank_of(call);
+    if (!may_begin(call, comm, pair.in)) {
+        return MPI_ERR_TAG;
+    }
     Halves halves;
-    if (!begin(rank, comm, pair, &halves)) {
+    if (!begin(call, comm, pair, &halves)) {
         return give_up(call, halves);
     }
-    Op* op = halves.receive;
-    if (halves.send != nullptr) {
-        op = engine::create_joint(comm.driver(), engine::OpKind::receive, 2);
-        if (op == nullptr) {
-            return give_up(call, halves);
-        }
-        object::join_exchange(comm.driver(), op, halves.send, halves.receive);
+    Rank& rank = rank_of(call);
+    object::Instance& home = rank.instance_of(*halves.receive);
+    if (halves.send == nullptr) {
+        call.move_to(home);
+        *request = object::make_request(home, comm, halves.receive);
+        return MPI_SUCCESS;
     }
-    *request = object::make_request(comm.instance(), comm, op);
+    const bool is_split = &rank.instance_of(*halves.send) != &home;
+    object::Instance& at = is_split ? rank.first() : home;
+    call.move_to(at);
+    Op* const op = engine::create_joint(
+        *at.driver, is_split ? engine::OpKind::exchange : engine::OpKind::receive, 2);
+    if (op == nullptr) {
+        return give_up(call, halves);
+    }
+    object::join_exchange(*at.driver, op, halves.send, halves.receive);
+    *request = object::make_request(at, comm, op);
     return MPI_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 
 #include "abi/any_time.hpp"
 #include "abi/new_communicator.hpp"
+#include "abi/tag_spreading.hpp"
 #include "abi_calls.hpp"
 #include "object/group.hpp"
 #include "object/memory_kinds.hpp"
@@ -156,7 +157,7 @@ int Comm_create_from_group(Call& call, object::Group* group, const char* stringt
     if (error == MPI_SUCCESS) {
         object::Communicator* const made = object::find_communicator(call.rank(), *newcomm);
         made->set_error_handler(errhandler);
-        made->take_hints(hints_of(call, info));
+        return take_first_hints(call, *made, hints_of(call, info));
     }
     return error;
 }

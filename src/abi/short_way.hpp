@@ -21,11 +21,12 @@
 
 namespace headway::abi::short_way {
 
-/// A message as the short way knows it. `comm` is null where the general way has to look.
+/// A message as the short way knows it. `comm` is null where the general way has to look. Where
+/// the rank may have threads, spread() says where it belongs.
 struct Message {
     object::Rank* rank = nullptr;
     object::Communicator* comm = nullptr;
-    engine::Driver* driver = nullptr;  ///< these two are the communicator's
+    engine::Driver* driver = nullptr;  ///< these two are the communicator's, or the tag's
     object::Instance* instance = nullptr;
     std::uint64_t bytes = 0;
     std::uint32_t peer = 0;
@@ -101,14 +102,46 @@ constexpr std::uint64_t elements_max = 1U << 20;
             .peer = scope.peer(static_cast<std::uint32_t>(member))};
 }
 
+inline bool has_threads(const Message& message) noexcept
+{
+    return message.instance->door.lock().is_enabled();
+}
+
+/// Turns to the instance of its tag.
+inline void spread(Message& message, int tag) noexcept
+{
+    message.instance = &message.comm->instance_for(tag);
+    message.driver = message.instance->driver.get();
+}
+
+/// Whether that is still so: asked behind its door, or once several threads have been inside it,
+/// the answer stays (docs/design/035).
+inline bool is_at_home(const Message& message, int tag) noexcept
+{
+    return message.instance == &message.comm->instance_for(tag);
+}
+
+/// The same of a receive, which besides may not be for any tag there.
+inline bool can_receive(const Message& message, int tag) noexcept
+{
+    return is_at_home(message, tag) && !(tag == MPI_ANY_TAG && message.comm->spreads_tags());
+}
+
 // A call into the rank goes on after these where they say true.
 
 /// Posts the message. False: nothing happened.
+template <bool among_threads>
 [[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
 {
     engine::Door& door = message.instance->door;
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
+    }
+    if constexpr (among_threads) {
+        if (!is_at_home(message, tag)) [[unlikely]] {
+            door.leave();
+            return false;
+        }
     }
     const bool is_sent = protocol::goes_whole(*message.driver, message.peer, message.bytes) &&
                          message.driver->try_post_whole(
@@ -120,12 +153,19 @@ constexpr std::uint64_t elements_max = 1U << 20;
 }
 
 /// Likewise, takes the message that is there.
+template <bool among_threads>
 [[gnu::always_inline]] inline bool receive_in_call(const Message& message,
                                                    engine::QuickReceive& receive)
 {
     engine::Door& door = message.instance->door;
     if (!is_recv_tag(receive.wanted.tag) || !door.enter_at_home()) [[unlikely]] {
         return false;
+    }
+    if constexpr (among_threads) {
+        if (!can_receive(message, receive.wanted.tag)) [[unlikely]] {
+            door.leave();
+            return false;
+        }
     }
     const bool is_taken = protocol::take_next(*message.driver, receive, message.peer);
     if (!is_taken) {
@@ -135,10 +175,11 @@ constexpr std::uint64_t elements_max = 1U << 20;
 }
 
 /// False: nothing happened, as below. `request` is null for a send that has none.
+template <bool among_threads>
 [[gnu::always_inline]] inline bool send_alone(const Message& message, const void* buf, int tag,
                                               MPI_Request* request)
 {
-    if (!send_in_call(message, buf, tag)) [[unlikely]] {
+    if (!send_in_call<among_threads>(message, buf, tag)) [[unlikely]] {
         return false;
     }
     if (request != nullptr) {
@@ -153,22 +194,19 @@ constexpr std::uint64_t elements_max = 1U << 20;
 [[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
                                                  MPI_Request* request)
 {
+    spread(message, tag);
     engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !is_tag(tag) ||
-        message.bytes > driver.node().knobs.eager_limit ||
+        message.bytes > driver.node().knobs.eager_limit || !driver.rank().own_lane.gate.is_open() ||
+        !is_at_home(message, tag) ||
         !engine::post_beside(driver.node(), driver.rank(), name_of_sent(*message.comm, tag), buf,
                              message.bytes)) {
-        return send_alone(message, buf, tag, request);
+        return send_alone<true>(message, buf, tag, request);
     }
     if (request != nullptr) {
         *request = object::make_done_request(*message.instance);
     }
     return true;
-}
-
-inline bool has_threads(const Message& message) noexcept
-{
-    return message.instance->door.lock().is_enabled();
 }
 
 [[gnu::always_inline]] inline bool Send(const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -181,7 +219,7 @@ inline bool has_threads(const Message& message) noexcept
     if (has_threads(message)) [[unlikely]] {
         return send_among_threads(message, buf, tag, nullptr);
     }
-    return send_alone(message, buf, tag, nullptr);
+    return send_alone<false>(message, buf, tag, nullptr);
 }
 
 [[gnu::always_inline]] inline bool Isend(const void* buf, MPI_Count count, MPI_Datatype datatype,
@@ -194,7 +232,7 @@ inline bool has_threads(const Message& message) noexcept
     if (has_threads(message)) [[unlikely]] {
         return send_among_threads(message, buf, tag, request);
     }
-    return send_alone(message, buf, tag, request);
+    return send_alone<false>(message, buf, tag, request);
 }
 
 /// Of a call that is still inside.
@@ -209,13 +247,14 @@ inline bool has_threads(const Message& message) noexcept
     }
 }
 
+template <bool among_threads>
 [[gnu::always_inline]] inline bool receive_alone(const Message& message, void* buf, int source,
                                                  int tag, MPI_Status* status)
 {
     engine::QuickReceive receive{.wanted = name_of_wanted(*message.comm, source, tag),
                                  .address = static_cast<std::byte*>(buf),
                                  .size_bytes = message.bytes};
-    if (!receive_in_call(message, receive)) {
+    if (!receive_in_call<among_threads>(message, receive)) {
         return false;
     }
     end_receive(message, receive, status);
@@ -233,14 +272,15 @@ constexpr std::uint64_t turns_outside = 32;
 [[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
                                                     MPI_Status* status)
 {
+    spread(message, tag);
     engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !message.instance->door.lock().is_shared()) {
-        return receive_alone(message, buf, source, tag, status);
+        return receive_alone<true>(message, buf, source, tag, status);
     }
     const config::Knobs& knobs = driver.node().knobs;
     if (knobs.thread_posts == config::ThreadPostsChoice::inside ||
         knobs.thread_waits == config::ThreadWaitsChoice::race) {
-        return receive_alone(message, buf, source, tag, status);
+        return receive_alone<true>(message, buf, source, tag, status);
     }
     if (!is_recv_tag(tag)) [[unlikely]] {
         return false;
@@ -254,6 +294,10 @@ constexpr std::uint64_t turns_outside = 32;
     bool has_news = true;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         if (has_news && message.instance->door.try_enter()) {
+            if (!can_receive(message, tag)) [[unlikely]] {
+                message.instance->door.leave();
+                return false;
+            }
             // Relaxed: see OwnLane::posted.
             seen = posted.load(std::memory_order_relaxed);
             const bool is_taken = protocol::take_next(driver, receive, message.peer);
@@ -284,18 +328,26 @@ constexpr std::uint64_t turns_outside = 32;
     if (has_threads(message)) [[unlikely]] {
         return receive_among_threads(message, buf, source, tag, status);
     }
-    return receive_alone(message, buf, source, tag, status);
+    return receive_alone<false>(message, buf, source, tag, status);
 }
 
 /// A receive of a message that is not there is posted as ever.
 [[gnu::always_inline]] inline bool Irecv(void* buf, MPI_Count count, MPI_Datatype datatype,
                                          int source, int tag, MPI_Comm comm, MPI_Request* request)
 {
-    const Message message = describe(buf, count, datatype, source, comm);
+    Message message = describe(buf, count, datatype, source, comm);
     if (message.comm == nullptr || request == nullptr || !is_recv_tag(tag)) [[unlikely]] {
         return false;
     }
+    const bool is_among_threads = has_threads(message);
+    if (is_among_threads) [[unlikely]] {
+        spread(message, tag);
+    }
     message.instance->door.enter();
+    if (is_among_threads && !can_receive(message, tag)) [[unlikely]] {
+        message.instance->door.leave();
+        return false;
+    }
     engine::Driver& driver = *message.driver;
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) [[unlikely]] {

@@ -20,6 +20,34 @@ int fail_for_memory(Call& call)
                      "HEADWAY_HEAP_SIZE, or the size of /dev/shm where the heap is there");
 }
 
+object::Instance& go_to(Call& call, const Communicator& comm, int tag)
+{
+    // What is read outside may change before the door is passed, but not behind it.
+    while (&comm.instance_for(tag) != &call.instance()) [[unlikely]] {
+        call.move_to(comm.instance_for(tag));
+    }
+    return call.instance();
+}
+
+int refuse_any_tag(Call& call, const Communicator& comm)
+{
+    return call.fail(MPI_ERR_TAG,
+                     "MPI_ANY_TAG on the communicator '%.64s', whose members all promised by the "
+                     "info key mpi_assert_no_any_tag not to use it; name the tag, or leave the key "
+                     "out",
+                     comm.name().c_str());
+}
+
+object::Instance* go_to_wanted(Call& call, const Communicator& comm, int tag)
+{
+    object::Instance& at = go_to(call, comm, tag);
+    if (tag == MPI_ANY_TAG && comm.spreads_tags()) [[unlikely]] {
+        refuse_any_tag(call, comm);
+        return nullptr;
+    }
+    return &at;
+}
+
 bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
 {
     constexpr std::size_t packed_here_max = 4096;
@@ -28,7 +56,7 @@ bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& 
     }
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
-    return protocol::send_at_once(comm.driver(), peer_of(comm, transfer.peer),
+    return protocol::send_at_once(comm.driver_for(transfer.tag), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), packed, transfer.bytes);
 }
 
@@ -89,7 +117,8 @@ void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& 
 
 Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, bool is_synchronous)
 {
-    Op* op = comm.driver().create_op(engine::OpKind::send);
+    engine::Driver& driver = comm.driver_for(transfer.tag);
+    Op* op = driver.create_op(engine::OpKind::send);
     if (op == nullptr) {
         return nullptr;
     }
@@ -100,7 +129,7 @@ Op* begin_send(Rank& rank, const Communicator& comm, const Transfer& transfer, b
         prepare_special(rank, comm, op, transfer);
     }
     op->size_bytes = transfer.bytes;
-    protocol::start_send(comm.driver(), op, is_synchronous);
+    protocol::start_send(driver, op, is_synchronous);
     return op;
 }
 
@@ -115,13 +144,14 @@ void set_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer
 
 Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
 {
-    Op* op = comm.driver().create_op(engine::OpKind::receive);
+    engine::Driver& driver = comm.driver_for(transfer.tag);
+    Op* op = driver.create_op(engine::OpKind::receive);
     if (op == nullptr) {
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
     set_target(rank, comm, op, transfer);
-    protocol::start_receive(comm.driver(), op);
+    protocol::start_receive(driver, op);
     return op;
 }
 

@@ -46,7 +46,14 @@ inline bool describe(Call& call, const void* buf, MPI_Count count, MPI_Datatype 
     return size_of(call, count, *type, &transfer->bytes);
 }
 
-// Those that are given a communicator need the caller inside its instance.
+/// Goes in where messages of the communicator with that tag belong. Returns where it is now.
+object::Instance& go_to(Call& call, const object::Communicator& comm, int tag);
+/// The same for a receive or a probe. Null, and the call failed, where messages are spread by their
+/// tags, and this is none.
+object::Instance* go_to_wanted(Call& call, const object::Communicator& comm, int tag);
+[[gnu::cold]] int refuse_any_tag(Call& call, const object::Communicator& comm);
+
+// Those that are given a communicator need the caller inside the instance of the message's tag.
 
 /// Starts it. Null: the node heap is exhausted and nothing was started.
 engine::Op* begin_send(object::Rank& rank, const object::Communicator& comm,
@@ -75,7 +82,7 @@ inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
     if (transfer.is_special) [[unlikely]] {
         return send_special_at_once(rank, comm, transfer);
     }
-    return protocol::send_at_once(comm.driver(), peer_of(comm, transfer.peer),
+    return protocol::send_at_once(comm.driver_for(transfer.tag), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
                                   transfer.bytes);
 }

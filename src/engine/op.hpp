@@ -56,6 +56,7 @@ enum class OpKind : std::uint8_t {
     graph,    ///< a started collective: complete when all its nodes are
     control,  ///< a frame of a protocol that waits for room in a lane, or for its op's completion
     sync_object,  ///< complete when nothing attached to a sync object is open
+    exchange,     ///< complete when a send and a receive are, each of another instance of the rank
 };
 
 /// Why an op failed; `object` turns it into an MPI error class.

@@ -148,8 +148,8 @@ Elsewhere::Elsewhere(Driver& driver, std::span<Op* const> ops) : own_(driver.ran
     wanted_ = siblings_->own_among(siblings_->others_of(own_));
     has_threads_ = siblings_->have_threads(siblings_->others_of(own_));
     for (const Op* const op : ops) {
-        if (op != nullptr && op->kind == OpKind::sync_object) {
-            wanted_ = siblings_->others_of(own_);  // whatever is attached
+        if (op != nullptr && (op->kind == OpKind::sync_object || op->kind == OpKind::exchange)) {
+            wanted_ = siblings_->others_of(own_);  // whatever is attached, or part of it
         } else if (op != nullptr && op->owner->instance != own_) {
             wanted_ |= set_of(op->owner->instance);
         }

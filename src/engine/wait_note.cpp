@@ -27,6 +27,8 @@ std::string describe(const Op& op)
             return "a collective";
         case OpKind::sync_object:
             return "the requests of a sync object";
+        case OpKind::exchange:
+            return "a message that it exchanges for another one";
         case OpKind::control:
             break;
     }

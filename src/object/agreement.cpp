@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/agreement.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "engine/wait.hpp"
 #include "object/collective.hpp"
@@ -12,36 +15,54 @@ namespace headway::object {
 
 namespace {
 
-/// The context under way to a duplicate. Stays with the op that writes it.
+/// What a member brings to a duplicate; the context is that of member 0.
+struct DuplicateOffer {
+    std::uint32_t context;
+    std::uint32_t lets_spread_tags;
+};
+
+/// The offers under way to a duplicate: of all members, or of the first one. Stays with the op that
+/// writes them.
 class PendingContext final : public OpKeep {
   public:
-    PendingContext(Communicator& made, std::uint32_t picked) : made_(made), context_(picked)
+    PendingContext(Communicator& made, DuplicateOffer own, std::size_t count)
+        : made_(made), own_(own), offers_(count, own)
     {
         made_.add_reference();
     }
     ~PendingContext() override { made_.drop_reference(); }
 
-    std::uint32_t* context() noexcept { return &context_; }
+    const DuplicateOffer* own() const noexcept { return &own_; }
+    DuplicateOffer* offers() noexcept { return offers_.data(); }
 
     void finish(Rank& rank, engine::Op& op) override
     {
         if (op.error == engine::OpError::none &&
-            (context_ == 0 || rank.contexts().is_held(context_))) {
+            (offers_.front().context == 0 || rank.contexts().is_held(offers_.front().context))) {
             op.error = engine::OpError::no_memory;
         }
-        made_.set_context(op.error == engine::OpError::none ? context_ : 0);
+        if (op.error != engine::OpError::none) {
+            made_.set_context(0);
+            return;
+        }
+        made_.set_context(offers_.front().context);
+        if (std::ranges::all_of(
+                offers_, [](const DuplicateOffer& offer) { return offer.lets_spread_tags != 0; })) {
+            made_.set_spreads_tags(true);
+        }
     }
 
   private:
     Communicator& made_;
-    std::uint32_t context_;
+    DuplicateOffer own_;
+    std::vector<DuplicateOffer> offers_;
 };
 
 /// Starts one message of the library's own between two members of `parent`. Null: no memory.
-engine::Op* start_message(Rank& rank, Communicator& parent, engine::OpKind kind, int partner,
-                          int tag, void* bytes, std::uint64_t size_bytes)
+engine::Op* start_message(engine::Driver& driver, Communicator& parent, engine::OpKind kind,
+                          int partner, int tag, void* bytes, std::uint64_t size_bytes)
 {
-    engine::Op* op = rank.driver().create_op(kind);
+    engine::Op* op = driver.create_op(kind);
     if (op == nullptr) {
         return nullptr;
     }
@@ -54,22 +75,22 @@ engine::Op* start_message(Rank& rank, Communicator& parent, engine::OpKind kind,
     op->address = static_cast<std::byte*>(bytes);
     op->size_bytes = size_bytes;
     if (is_send) {
-        protocol::start_send(rank.driver(), op, false);
+        protocol::start_send(driver, op, false);
     } else {
-        protocol::start_receive(rank.driver(), op);
+        protocol::start_receive(driver, op);
     }
     return op;
 }
 
 /// Waits for it. False: it is null, or has failed.
-bool end_message(Rank& rank, engine::Op* op)
+bool end_message(engine::Driver& driver, engine::Op* op)
 {
     if (op == nullptr) {
         return false;
     }
-    engine::wait_for(rank.driver(), op);
+    engine::wait_for(driver, op);
     const bool is_done = op->error == engine::OpError::none;
-    rank.driver().destroy_op(op);
+    driver.destroy_op(op);
     return is_done;
 }
 
@@ -77,8 +98,9 @@ bool end_message(Rank& rank, engine::Op* op)
 bool exchange(Rank& rank, Communicator& parent, engine::OpKind kind, int partner, int tag,
               std::uint32_t* context)
 {
-    return end_message(rank,
-                       start_message(rank, parent, kind, partner, tag, context, sizeof *context));
+    engine::Driver& driver = rank.driver();
+    return end_message(driver,
+                       start_message(driver, parent, kind, partner, tag, context, sizeof *context));
 }
 
 }  // namespace
@@ -136,30 +158,38 @@ std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, co
     return context;
 }
 
-bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
+bool swap_bytes(engine::Driver& driver, Communicator& comm, int partner, int tag,
                 std::span<const std::byte> given, std::span<std::byte> taken)
 {
-    engine::Op* const receive = start_message(rank, comm, engine::OpKind::receive, partner, tag,
+    engine::Op* const receive = start_message(driver, comm, engine::OpKind::receive, partner, tag,
                                               taken.data(), taken.size());
-    engine::Op* const send = start_message(rank, comm, engine::OpKind::send, partner, tag,
+    engine::Op* const send = start_message(driver, comm, engine::OpKind::send, partner, tag,
                                            const_cast<std::byte*>(given.data()), given.size());
-    const bool is_sent = end_message(rank, send);
-    return end_message(rank, receive) && is_sent;
+    const bool is_sent = end_message(driver, send);
+    return end_message(driver, receive) && is_sent;
 }
 
-engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made)
+engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made,
+                            bool made_with_info)
 {
-    const std::uint32_t picked = parent.joint_scope().rank == 0 ? rank.pick_context() : 0;
-    auto pending = std::make_unique<PendingContext>(made, picked);
+    const bool asks_all = made_with_info && rank.instance_count() > 1;
+    const DuplicateOffer own{
+        .context = parent.joint_scope().rank == 0 ? rank.pick_context() : 0,
+        .lets_spread_tags =
+            asks_all && rank.spreads_communicators() && made.would_promise_tags({}) ? 1U : 0U};
+    auto pending =
+        std::make_unique<PendingContext>(made, own, asks_all ? parent.joint_scope().size : 1);
     CollectiveCall call;
-    call.collective = protocol::coll::Collective::bcast;
-    call.receive = pending->context();
-    call.count = sizeof picked;
+    call.collective =
+        asks_all ? protocol::coll::Collective::allgather : protocol::coll::Collective::bcast;
+    call.send = asks_all ? pending->own() : nullptr;
+    call.receive = pending->offers();
+    call.count = sizeof own;
     engine::Op* op = start_collective(rank.first(), parent, std::move(call));
     if (op != nullptr) {
         set_keep(*op, pending.release());
-    } else if (picked != 0) {
-        rank.contexts().give_back(picked);
+    } else if (own.context != 0) {
+        rank.contexts().give_back(own.context);
     }
     return op;
 }

@@ -29,13 +29,17 @@ std::optional<std::uint32_t> agree_for_part(Rank& rank, Communicator& parent, co
 std::optional<std::uint32_t> agree_in_group(Rank& rank, Communicator& parent, const Group& group,
                                             int tag);
 
-/// Swaps bytes of the library's own with a rank that messages on `comm` can name; both call with
-/// the same sizes crossed over and the same tag. Blocks. False: the node heap is exhausted.
-bool swap_bytes(Rank& rank, Communicator& comm, int partner, int tag,
+/// Swaps bytes of the library's own, in the driver's instance, with a rank that messages on `comm`
+/// can name; both call with the same sizes crossed over and the same tag. Blocks. False: the node
+/// heap is exhausted.
+bool swap_bytes(engine::Driver& driver, Communicator& comm, int partner, int tag,
                 std::span<const std::byte> given, std::span<std::byte> taken);
 
 /// Starts agree_for_all for a communicator that was created without a context: it has one when the
-/// op's owner has completed it. Takes a reference on `made`. Null: the node heap is exhausted.
-engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made);
+/// op's owner has completed it. Where the duplicate is `made_with_info`, which all members say
+/// alike, they settle besides whether its messages are spread by their tags. Takes a reference on
+/// `made`. Null: the node heap is exhausted.
+engine::Op* start_duplicate(Rank& rank, Communicator& parent, Communicator& made,
+                            bool made_with_info);
 
 }  // namespace headway::object

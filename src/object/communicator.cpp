@@ -13,17 +13,27 @@
 #include "object/collective.hpp"
 #include "object/process.hpp"
 #include "object/rank.hpp"
+#include "object/tag_spread.hpp"
 #include "platform/fatal.hpp"
 
 namespace headway::object {
 
 namespace {
 
-/// Promises of the application (MPI-5.0 section 7.4.4). Kept for those who ask; no algorithm here
-/// needs them.
+constexpr std::string_view no_any_tag_key = "mpi_assert_no_any_tag";
+
+/// Promises of the application (MPI-5.0 section 7.4.4). The first one may spread messages; the
+/// others are kept for those who ask.
 constexpr std::array<std::string_view, 4> asserted_keys = {
-    "mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+    no_any_tag_key, "mpi_assert_no_any_source", "mpi_assert_exact_length",
     "mpi_assert_allow_overtaking"};
+
+/// Null: there is none, or it makes no sense.
+const std::string* find_truth(const Info& given, std::string_view key)
+{
+    const std::string* const value = given.find(key);
+    return value != nullptr && (*value == "true" || *value == "false") ? value : nullptr;
+}
 
 }  // namespace
 
@@ -42,8 +52,35 @@ void Communicator::choose_instance() noexcept
 {
     instance_ = &owner_.instance_of_context(scope_->context);
     driver_ = instance_->driver.get();
-    has_shared_count_ = instance_->number != 0;
+    has_shared_count_ = has_shared_count_ || instance_->number != 0;
     owner_.open_instance(*instance_);
+}
+
+Instance& Communicator::instance_of_tag(int tag) const noexcept
+{
+    if (tag < 0) {
+        return *instance_;
+    }
+    const std::uint32_t count = owner_.instance_count();
+    return owner_.instance(
+        (instance_->number + spread_tag(static_cast<std::uint32_t>(tag), count)) % count);
+}
+
+engine::Driver& Communicator::driver_of_tag(int tag) const noexcept
+{
+    return *instance_of_tag(tag).driver;
+}
+
+void Communicator::set_spreads_tags(bool spreads)
+{
+    if (spreads) {
+        // Calls in several instances have references from now on, as long as it lives.
+        has_shared_count_ = true;
+        for (std::uint32_t number = 0; number < owner_.instance_count(); ++number) {
+            owner_.open_instance(owner_.instance(number));
+        }
+    }
+    spreads_tags_.store(spreads, std::memory_order_relaxed);  // relaxed: see there
 }
 
 void Communicator::set_context(std::uint32_t context) noexcept
@@ -264,11 +301,30 @@ void Communicator::set_error_handler(ErrorHandler* handler) noexcept
 void Communicator::take_hints(const Info& given)
 {
     for (const std::string_view key : asserted_keys) {
-        const std::string* const value = given.find(key);
-        if (value != nullptr && (*value == "true" || *value == "false")) {
+        const std::string* const value = find_truth(given, key);
+        const bool is_relied_on = spreads_tags() && key == no_any_tag_key;
+        if (value != nullptr && (!is_relied_on || *value == "true")) {
             hints_.set(key, *value);
         }
     }
+}
+
+bool Communicator::would_promise_tags(const Info& given) const
+{
+    const std::string* const now = hints_.find(no_any_tag_key);
+    const std::string* const value = find_truth(given, no_any_tag_key);
+    return value != nullptr ? *value == "true" : now != nullptr && *now == "true";
+}
+
+Info Communicator::hints() const
+{
+    Info all = hints_;
+    for (const std::string_view key : asserted_keys) {
+        if (all.find(key) == nullptr) {
+            all.set(key, "false");
+        }
+    }
+    return all;
 }
 
 void Communicator::drop_shared_reference()

@@ -64,10 +64,31 @@ class Communicator {
     /// Ranks that messages can name: of the remote group of an inter-communicator, else of all.
     int peer_count() const noexcept { return static_cast<int>(scope_->size); }
     bool is_inter() const noexcept { return joint_ != nullptr; }
-    /// Where its messages belong: the same one on all members.
+    /// Where its collectives belong, and its messages unless these are spread: the same one on all
+    /// members.
     Instance& instance() const noexcept { return *instance_; }
     /// Of that.
     engine::Driver& driver() const noexcept { return *driver_; }
+    /// Where messages with that tag belong, on all members; instance() for MPI_ANY_TAG. Who has not
+    /// gone in by that door has to ask again inside (docs/design/035).
+    Instance& instance_for(int tag) const noexcept
+    {
+        return spreads_tags() ? instance_of_tag(tag) : *instance_;
+    }
+    engine::Driver& driver_for(int tag) const noexcept
+    {
+        return spreads_tags() ? driver_of_tag(tag) : *driver_;
+    }
+    /// Its messages are spread over the rank's instances by their tags: no receive may name any
+    /// tag.
+    bool spreads_tags() const noexcept
+    {
+        return spreads_tags_.load(std::memory_order_relaxed);  // relaxed: see there
+    }
+    /// On all members alike. Before its handle is known; or inside all instances of a rank of which
+    /// one thread only has ever been inside any, and while no message of the communicator is
+    /// under way.
+    void set_spreads_tags(bool spreads);
     MPI_Comm handle() const noexcept { return handle_; }
     ErrorHandler* error_handler() const noexcept { return error_handler_; }
     /// Of messages: its ranks are those of peer_count().
@@ -151,10 +172,13 @@ class Communicator {
     const std::string& name() const noexcept { return name_; }
     void set_name(std::string_view name) { name_ = name; }
     AttributeSet& attributes() noexcept { return attributes_; }
-    /// Hints that are in effect.
-    const Info& hints() const noexcept { return hints_; }
-    /// Takes those that Headway knows, if their values make sense; others stay as they are.
+    /// Hints that are in effect, default ones too (MPI-5.0 section 7.4.4).
+    Info hints() const;
+    /// Takes those that Headway knows, if their values make sense; others stay as they are. A
+    /// promise on which its messages are spread stays as well.
     void take_hints(const Info& given);
+    /// Whether it would hold after that that no receive names any tag.
+    bool would_promise_tags(const Info& given) const;
     /// Number of the next collective call, from 1 on, where somebody counts them.
     std::uint64_t count_collective() noexcept { return ++collectives_; }
     /// How many partitioned messages in one direction with that peer and tag were initialized
@@ -209,6 +233,8 @@ class Communicator {
     void destroy();
     void drop_shared_reference();
     void choose_instance() noexcept;
+    Instance& instance_of_tag(int tag) const noexcept;
+    engine::Driver& driver_of_tag(int tag) const noexcept;
     void find_nodes();
     void count_to_meeting();
     engine::Seat* count_to_shelf(engine::RootedCall::Kind kind);
@@ -224,8 +250,11 @@ class Communicator {
     int size_;
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
-    // Under the instance's lock; of one that is not on the first instance, whose calls count too,
-    // by any thread.
+    // Written as set_spreads_tags() says, read by all threads; relaxed: who uses the communicator
+    // has heard of it after that, or asks again behind a lock that the writer held.
+    std::atomic<bool> spreads_tags_{false};
+    // Under the instance's lock; of one that is not on the first instance alone, whose calls count
+    // too, by any thread.
     int references_ = 1;
     bool has_shared_count_ = false;
     std::uint32_t session_ = 0;

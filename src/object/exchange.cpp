@@ -6,19 +6,33 @@
 
 namespace headway::object {
 
+namespace {
+
+/// Ops of another instance than the first: of that of the whole, or of one that is gone into from
+/// the first.
+void settle_inside(Rank& rank, engine::Op& half)
+{
+    const Inside inside(rank.instance_of(half));
+    settle(rank, half);
+}
+
+}  // namespace
+
 void Exchange::finish(Rank& rank, engine::Op& op)
 {
-    settle(rank, *receive_);
+    settle_inside(rank, *receive_);
     op.status_source = receive_->status_source;
     op.status_tag = receive_->status_tag;
     op.status_bytes = receive_->status_bytes;
     op.is_cancelled = receive_->is_cancelled;
     op.order = receive_->order;
     op.error = receive_->error != engine::OpError::none ? receive_->error : send_->error;
-    settle(rank, *send_);
-    engine::Driver& driver = *rank.instance_of(op).driver;
-    driver.destroy_op(receive_);
-    driver.destroy_op(send_);
+    settle_inside(rank, *send_);
+    for (engine::Op* const half : {receive_, send_}) {
+        Instance& home = rank.instance_of(*half);
+        const Inside inside(home);
+        home.driver->destroy_op(half);
+    }
 }
 
 void join_exchange(engine::Driver& driver, engine::Op* joint, engine::Op* send, engine::Op* receive)

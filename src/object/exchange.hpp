@@ -19,7 +19,8 @@ class Exchange final : public OpKeep {
     engine::Op* receive_;
 };
 
-/// Makes one op of both. `joint` came from create_joint for two parts.
+/// Makes one op of both. `joint` came from create_joint for two parts; in the first instance if
+/// they are of different ones.
 void join_exchange(engine::Driver& driver, engine::Op* joint, engine::Op* send,
                    engine::Op* receive);
 

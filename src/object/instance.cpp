@@ -13,6 +13,12 @@ Instance* instance_of(RankAccess& rank, MPI_Comm comm) noexcept
     return found != nullptr ? &found->instance() : rank.first_instance;
 }
 
+Instance* instance_of(RankAccess& rank, MPI_Comm comm, int tag) noexcept
+{
+    const Communicator* const found = find_communicator(rank, comm);
+    return found != nullptr ? &found->instance_for(tag) : rank.first_instance;
+}
+
 Instance* instance_of(RankAccess& access, const MPI_Request* requests, int count) noexcept
 {
     Rank& rank = as_rank(access);
@@ -28,7 +34,7 @@ Instance* instance_of(RankAccess& rank, const MPI_Message* message) noexcept
 {
     const Message* const found =
         message != nullptr ? find_message(as_rank(rank), *message) : nullptr;
-    return found != nullptr ? &found->communicator->instance() : rank.first_instance;
+    return found != nullptr ? found->instance : rank.first_instance;
 }
 
 }  // namespace headway::object

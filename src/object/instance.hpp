@@ -62,6 +62,7 @@ class Inside {
 // checked; the first one where that is nothing. Asked where communicators are spread.
 
 Instance* instance_of(RankAccess& rank, MPI_Comm comm) noexcept;
+Instance* instance_of(RankAccess& rank, MPI_Comm comm, int tag) noexcept;
 /// That of the first one that is under way. `requests` may be null.
 Instance* instance_of(RankAccess& rank, const MPI_Request* requests, int count) noexcept;
 Instance* instance_of(RankAccess& rank, const MPI_Message* message) noexcept;

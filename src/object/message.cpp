@@ -5,10 +5,11 @@
 
 namespace headway::object {
 
-MPI_Message make_message(Communicator& communicator, protocol::Unexpected* found)
+MPI_Message make_message(Instance& instance, Communicator& communicator,
+                         protocol::Unexpected* found)
 {
-    auto* message = new Message{found, &communicator};
-    const auto handle = communicator.instance().pool->acquire<MPI_Message>(message);
+    auto* message = new Message{found, &communicator, &instance};
+    const auto handle = instance.pool->acquire<MPI_Message>(message);
     if (bits_of(handle) == 0) {
         delete message;
         return MPI_MESSAGE_NULL;
@@ -24,7 +25,7 @@ Message* find_message(const Rank& rank, MPI_Message handle) noexcept
 
 void finish_message(MPI_Message* handle, Message* message)
 {
-    message->communicator->instance().pool->release(*handle);
+    message->instance->pool->release(*handle);
     *handle = MPI_MESSAGE_NULL;
     message->communicator->drop_reference();
     delete message;

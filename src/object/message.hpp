@@ -11,10 +11,13 @@ namespace headway::object {
 struct Message {
     protocol::Unexpected* found = nullptr;
     Communicator* communicator = nullptr;  ///< holds a reference
+    Instance* instance = nullptr;          ///< where it was found
 };
 
-/// Makes a handle for a message that was taken. MPI_MESSAGE_NULL: the handle table is full.
-MPI_Message make_message(Communicator& communicator, protocol::Unexpected* found);
+/// Makes a handle for a message that was taken in that instance. MPI_MESSAGE_NULL: the handle table
+/// is full.
+MPI_Message make_message(Instance& instance, Communicator& communicator,
+                         protocol::Unexpected* found);
 
 /// The message behind a handle, or null where it is no live one.
 Message* find_message(const Rank& rank, MPI_Message handle) noexcept;

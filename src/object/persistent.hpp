@@ -50,6 +50,9 @@ class Persistent {
     /// freed before it is over.
     virtual Partitioned* as_partitioned() noexcept { return nullptr; }
 
+    /// It receives from MPI_ANY_TAG.
+    virtual bool takes_any_tag() const noexcept { return false; }
+
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// the node heap is exhausted. Failure: a buffer that messages go through is missing or full.
     base::Result<bool> activate(MPI_Request handle);

@@ -334,8 +334,6 @@ void Rank::reap()
     }
 }
 
-/// Where threads may use them at once. User-level ranks share cores that would have to look at all
-/// instances; device drivers are asked by one thread at a time.
 bool Rank::spreads_communicators() const noexcept
 {
     return !more_.empty() && first_.door.lock().is_enabled() && process_.scheduler() == nullptr &&

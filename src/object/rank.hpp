@@ -88,6 +88,9 @@ class Rank : public RankAccess {
     Instance& instance_of(const engine::Op& op) noexcept { return instance(op.owner->instance); }
     /// Of messages in that context.
     Instance& instance_of_context(std::uint32_t context) noexcept;
+    /// Whether threads may use several instances at once. User-level ranks share cores that would
+    /// have to look at all of them; device drivers are asked by one thread at a time.
+    bool spreads_communicators() const noexcept;
     /// A communicator uses it.
     void open_instance(Instance& used) noexcept
     {
@@ -157,7 +160,6 @@ class Rank : public RankAccess {
     base::Outcome make_parts();
     bool make_instance(Instance& made);
     bool start_instance(Instance& started);
-    bool spreads_communicators() const noexcept;
     base::Outcome make_predefined();
     void share_among_threads();
     void describe_environment();

@@ -79,7 +79,7 @@ int report_in_full(const engine::Op& op, MPI_Status* status)
         return lasting->report(status);
     }
     if (status != MPI_STATUS_IGNORE) {
-        if (op.kind == engine::OpKind::receive) {
+        if (op.kind == engine::OpKind::receive || op.kind == engine::OpKind::exchange) {
             fill_status(*status, op.status_source, op.status_tag,
                         static_cast<std::int64_t>(op.status_bytes));
             set_status_cancelled(*status, op.is_cancelled);

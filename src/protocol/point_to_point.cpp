@@ -520,6 +520,12 @@ bool is_quiet(engine::RankState& rank)
     return rank.peers_waiting == nullptr && !part.has_distant();
 }
 
+bool is_unused(Driver& driver, std::uint32_t context)
+{
+    const MatchContext& messages = context_of(driver, context);
+    return !messages.has_posted() && !messages.keeps_messages();
+}
+
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)
 {
     return context_of(driver, wanted.context).find(wanted);

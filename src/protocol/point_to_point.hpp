@@ -58,6 +58,9 @@ std::uint32_t withdraw_receives(engine::Driver& driver, std::uint32_t context,
 /// Nothing that this rank owes its peers waits for room or is half sent.
 bool is_quiet(engine::RankState& rank);
 
+/// No receive is posted in that context, and no message kept.
+bool is_unused(engine::Driver& driver, std::uint32_t context);
+
 /// A message that `wanted` fits and that has arrived, still there to be received; null if none.
 /// Looks only; the caller makes progress.
 Unexpected* probe(engine::Driver& driver, const transport::FrameHeader& wanted);

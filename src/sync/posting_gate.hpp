@@ -35,8 +35,9 @@ class BasicPostingGate {
     }
     bool is_open() const noexcept
     {
-        // Relaxed: only the executor asks, and only he opens.
-        return (word_.load(std::memory_order_relaxed) & is_open_bit) != 0;
+        // (5) acquire, pairs with (1): a thread that sees it open sees what the rank's threads had
+        // settled before.
+        return (word_.load(std::memory_order_acquire) & is_open_bit) != 0;
     }
 
     /// False: nobody may post beside; give the frame to the executor, who keeps the order.
