@@ -71,6 +71,9 @@ def draw(seed: int) -> Draw:
     for name, (share, values) in faults.items():
         if chance.random() < share:
             settings[f"HEADWAY_{name.upper()}"] = chance.choice(values)
+    # The threads' messages are spread over the instances by their tags.
+    if "CHECK_ONE_COMM" in settings and chance.random() < 0.6:
+        settings["CHECK_NO_ANY_TAG"] = "1"
     return Draw(hosting, settings)
 
 

@@ -29,7 +29,8 @@ ENTITIES = (
     ("-a -n 2 -x 2 -m 1 -y 2", 8, 6),
     ("-a -x 2 -y 2 -m 0", 4, 4),
 )
-OPTIONS = ("-s 8", "-s 0 -c", "-s 3000 -T", "-s 20000 -o -T", "-s 64 -c -o -T -b")
+OPTIONS = ("-s 8", "-s 0 -c", "-s 3000 -T", "-s 20000 -o -T", "-s 64 -c -o -T -b",
+           "-s 8 -N")
 
 
 class Multirate(fixture.InFolder):
@@ -76,6 +77,7 @@ class Multirate(fixture.InFolder):
         self.assertTrue(all(row["messages_per_s"] > 0 for row in rates))
         self.assertEqual(job["overtaking"], "-o" in asked)
         self.assertEqual(job["any_tag"], "-T" in asked)
+        self.assertEqual(job["pair_tags"], "-N" in asked)
         self.assertEqual(job["communicators"], "one a pair" if "-c" in asked else "one")
         return job
 

@@ -6,7 +6,8 @@
 // With CHECK_ONE_COMM=1 the messages of all threads travel on one communicator, the tags of each
 // moved to a range of its own. Collectives keep to the communicators of the threads, for two
 // threads may not make them on one at once (MPI-5.0 section 6.14). Tests that receive from
-// MPI_ANY_TAG would take each other's messages and are refused.
+// MPI_ANY_TAG would take each other's messages and are refused. With CHECK_NO_ANY_TAG=1 its members
+// promise that besides, so that its messages are spread by their tags (docs/design/035).
 //
 // check.h includes this; the macros below take the place of the calls that have a tag.
 #ifndef HEADWAY_TEST_AT_ONCE_H
@@ -16,6 +17,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { check_at_once_max = 16, check_tag_range = 32768 };
 
@@ -84,6 +86,21 @@ static inline int check_untag(int code, MPI_Status* statuses, int count)
     return code;
 }
 
+// The communicator that the threads of a rank share.
+static inline MPI_Comm check_make_shared(void)
+{
+    const char* promises = getenv("CHECK_NO_ANY_TAG");
+    MPI_Info info;
+    MPI_Comm shared;
+    if (promises == NULL || strcmp(promises, "1") != 0)
+        return MPI_COMM_WORLD;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &shared);
+    MPI_Info_free(&info);
+    return shared;
+}
+
 static inline MPI_Comm check_apart(MPI_Comm comm)
 {
     return comm == check_place.world ? check_place.apart : comm;
@@ -119,11 +136,12 @@ static inline int check_run_at_once(int count, int shares_world, int (*body)(voi
     // Errors of calls without a communicator are raised on these, not on what threads have instead.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm shared = check_make_shared();
     for (int i = 0; i < count; ++i) {
         MPI_Comm own, self;
         MPI_Comm_dup(MPI_COMM_WORLD, &own);
         MPI_Comm_dup(MPI_COMM_SELF, &self);
-        threads[i] = (struct check_thread){.place = {.world = shares_world ? MPI_COMM_WORLD : own,
+        threads[i] = (struct check_thread){.place = {.world = shares_world ? shared : own,
                                                      .self = self,
                                                      .apart = own,
                                                      .thread = i,
@@ -149,6 +167,8 @@ static inline int check_run_at_once(int count, int shares_world, int (*body)(voi
         MPI_Comm_free(&threads[i].place.apart);
         MPI_Comm_free(&threads[i].place.self);
     }
+    if (shared != MPI_COMM_WORLD)
+        MPI_Comm_free(&shared);
     return failures;
 }
 
