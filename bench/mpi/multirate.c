@@ -113,6 +113,12 @@ static unsigned char pattern(int pair, long slot, long offset)
     return (unsigned char)(31 * pair + 7 * slot + offset + offset / 251 + 1);
 }
 
+// Of a message of a pair. With one tag a pair they come in order.
+static int tag_of(const Job* job, int pair, long slot)
+{
+    return job->options.has_pair_tags ? pair : (int)slot;
+}
+
 static void send_window(Entity* entity)
 {
     const Job* const job = entity->job;
@@ -125,7 +131,7 @@ static void send_window(Entity* entity)
                  MPI_STATUS_IGNORE);
         for (long slot = 0; slot < options->window; ++slot)
             MPI_Isend(place(entity, i, slot), (int)options->size_bytes, MPI_BYTE,
-                      rank_of(job, false, peer), (int)slot, data_of(job, pair),
+                      rank_of(job, false, peer), tag_of(job, pair, slot), data_of(job, pair),
                       &entity->requests[count++]);
     }
     MPI_Waitall(count, entity->requests, MPI_STATUSES_IGNORE);
@@ -146,8 +152,9 @@ static bool has_pattern(const unsigned char* bytes, long size_bytes, int pair, l
 }
 
 // Where pairs share a communicator and threads share a rank, a message may meet the receive of
-// another pair of the same two ranks. With any tag, the tag tells the place.
-static bool is_right(const Entity* entity, int own_pair, const MPI_Status* status,
+// another pair of the same two ranks. With any tag, the tag tells the place; with one tag a pair,
+// its order.
+static bool is_right(const Entity* entity, int own_pair, long own_slot, const MPI_Status* status,
                      const unsigned char* bytes)
 {
     const Job* const job = entity->job;
@@ -156,6 +163,8 @@ static bool is_right(const Entity* entity, int own_pair, const MPI_Status* statu
     MPI_Get_count(status, MPI_BYTE, &length);
     if (length != options->size_bytes)
         return false;
+    if (options->has_pair_tags)
+        return status->MPI_TAG == own_pair && has_pattern(bytes, length, own_pair, own_slot);
     if (options->has_own_communicators)
         return has_pattern(bytes, length, own_pair, status->MPI_TAG);
     for (int pair = 0; pair < job->pairs; ++pair) {
@@ -177,7 +186,7 @@ static void check_window(Entity* entity, const MPI_Status* statuses)
         const int pair = pair_of(entity, peer_at(entity, i));
         for (long slot = 0; slot < options->window; ++slot) {
             unsigned char* const bytes = place(entity, i, slot);
-            entity->wrong += !is_right(entity, pair, &statuses[count++], bytes);
+            entity->wrong += !is_right(entity, pair, slot, &statuses[count++], bytes);
             memset(bytes, 0, (size_t)options->size_bytes);
         }
     }
@@ -193,7 +202,8 @@ static void receive_window(Entity* entity, MPI_Status* statuses)
         const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
         for (long slot = 0; slot < options->window; ++slot)
             MPI_Irecv(place(entity, i, slot), (int)options->size_bytes, MPI_BYTE,
-                      rank_of(job, true, peer), options->has_any_tag ? MPI_ANY_TAG : (int)slot,
+                      rank_of(job, true, peer),
+                      options->has_any_tag ? MPI_ANY_TAG : tag_of(job, pair, slot),
                       data_of(job, pair), &entity->requests[count++]);
         MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), 2 * pair, job->control);
     }
@@ -304,17 +314,16 @@ static void make_communicators(Job* job)
 {
     const int count = job->options.has_own_communicators ? job->pairs : 1;
     job->data = room((size_t)count, sizeof(MPI_Comm));
+    MPI_Info hints;
     MPI_Comm_dup(MPI_COMM_WORLD, &job->control);
-    for (int i = 0; i < count; ++i) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &job->data[i]);
-        if (!job->options.allows_overtaking)
-            continue;
-        MPI_Info hints;
-        MPI_Info_create(&hints);
+    MPI_Info_create(&hints);
+    if (job->options.has_pair_tags)
+        MPI_Info_set(hints, "mpi_assert_no_any_tag", "true");
+    if (job->options.allows_overtaking)
         MPI_Info_set(hints, "mpi_assert_allow_overtaking", "true");
-        MPI_Comm_set_info(job->data[i], hints);
-        MPI_Info_free(&hints);
-    }
+    for (int i = 0; i < count; ++i)
+        MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, &job->data[i]);
+    MPI_Info_free(&hints);
 }
 
 static void open_job(Job* job)

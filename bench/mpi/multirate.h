@@ -28,6 +28,7 @@ typedef struct {
     bool has_own_communicators;  // -c, one a pair
     bool allows_overtaking;      // -o, the info key on all communicators of data
     bool has_any_tag;            // -T, receives with MPI_ANY_TAG; else the tag is the place
+    bool has_pair_tags;          // -N, a tag a pair, and mpi_assert_no_any_tag on those of data
     bool is_single;              // -S, plain MPI_Init
     bool is_json;                // -j
     bool checks_payload;         // -k

@@ -11,7 +11,7 @@ static const char usage[] =
     "options are -p or -a (pairs or all to all), -n -m RANKS and -x -y THREADS that send and "
     "receive (-m 0: receivers are threads of the senders), -t PAIRS of threads, -s BYTES, "
     "-w MESSAGES, -i -W ITERATIONS, -f FIGURE (rate, locks, switches, order, match; of a bench), "
-    "-c -o -T -S -j -k -b -A, and those of harness.h";
+    "-c -o -T -N -S -j -k -b -A, and those of harness.h";
 
 static const char* read_number(long least, long most, long* number)
 {
@@ -66,6 +66,9 @@ static const char* read_option(int letter, MultirateOptions* options)
             return NULL;
         case 'T':
             options->has_any_tag = true;
+            return NULL;
+        case 'N':
+            options->has_pair_tags = true;
             return NULL;
         case 'S':
             options->is_single = true;
@@ -122,7 +125,7 @@ const char* multirate_read_options(int argc, char** argv, MultirateOptions* opti
     const char* why = NULL;
     opterr = 0;
     for (int letter;
-         why == NULL && (letter = getopt(own_count, own, "pan:m:x:y:t:s:w:i:W:coTSjkbAf:")) != -1;)
+         why == NULL && (letter = getopt(own_count, own, "pan:m:x:y:t:s:w:i:W:coTNSjkbAf:")) != -1;)
         why = read_option(letter, options);
     if (why == NULL && optind != own_count)
         why = usage;
@@ -153,6 +156,8 @@ const char* multirate_check(const MultirateOptions* options)
         options->receiving_threads;
     if (ranks != options->sending_ranks + options->receiving_ranks)
         return "the job must have as many ranks as -n and -m say together; start it so";
+    if (options->has_any_tag && options->has_pair_tags)
+        return "-N promises that no receive names any tag, and -T asks for that; give one of them";
     if (!options->is_all_to_all && senders != receivers)
         return "pairs need as many senders as receivers; change -n -x or -m -y, or use -a";
     const bool has_threads =
@@ -237,11 +242,11 @@ static void print_json(const MultirateOptions* options, double messages, double 
         options->receiving_threads);
     printf(
         "\"size_bytes\": %ld, \"window\": %ld, \"iterations\": %ld, \"communicators\": \"%s\", "
-        "\"overtaking\": %s, \"any_tag\": %s, \"payload\": \"%s\", ",
+        "\"overtaking\": %s, \"any_tag\": %s, \"pair_tags\": %s, \"payload\": \"%s\", ",
         options->size_bytes, options->window, options->iterations,
         options->has_own_communicators ? "one a pair" : "one",
         options->allows_overtaking ? "true" : "false", options->has_any_tag ? "true" : "false",
-        payload_word(options, wrong));
+        options->has_pair_tags ? "true" : "false", payload_word(options, wrong));
     printf("\"elapsed_s\": %.9g, \"rate_mps\": %.9g, \"messages\": %.0f", elapsed_s,
            messages / elapsed_s * 1e-6, messages);
     for (int i = 0; i < multirate_counters_max; ++i) {

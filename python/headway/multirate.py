@@ -4,8 +4,9 @@
 The rate of messages between entities that are processes or threads: pairs (-p) or all to all (-a),
 -n and -m ranks that send and receive (-m 0: receivers are threads of the senders), -x and -y
 threads of each, -t pairs of threads, -s bytes, -w window, -i iterations, -W iterations before the
-clock runs; -c a communicator a pair, -o overtaking allowed, -T receives from any tag, -S plain
-MPI_Init, -j JSON, -k payload check, -b no binding, -A rate of each entity. Options of this command:
+clock runs; -c a communicator a pair, -o overtaking allowed, -T receives from any tag, -N a tag a
+pair and mpi_assert_no_any_tag, -S plain MPI_Init, -j JSON, -k payload check, -b no binding, -A rate
+of each entity. Options of this command:
 --ranks process, thread or ult (ours), --library NAME (headway or a rival), --stage FOLDER.
 
 Exit codes: that of the program (1: a message was wrong), 2 could not run.
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from headway import bench, jobs, libraries, rivals
 
-SHORT = "pan:m:x:y:t:s:w:i:W:coTSjkbA"
+SHORT = "pan:m:x:y:t:s:w:i:W:coTNSjkbA"
 OWN = ("ranks", "library", "stage", "help")
 
 
