@@ -72,9 +72,7 @@ std::int64_t open_operations()
     object::Rank& rank = object::as_rank(*access);
     std::int64_t open = 0;
     for (std::uint32_t number = 0; number < rank.instance_count(); ++number) {
-        // (1) acquire, pairs with (1) of engine/worker.cpp: the ops are complete, with their
-        // results.
-        open += rank.instance(number).driver->rank().open_ops.load(std::memory_order_acquire);
+        open += rank.instance(number).driver->rank().open_ops.count();
     }
     return open;
 }

@@ -79,7 +79,7 @@ bool leave(Driver& driver, bool may_stay)
         take_word(driver);
         driver.progress();
         sweep_own(driver);
-        if (may_stay && !driver.has_open_work() && !driver.has_unsent()) {
+        if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
             return false;
         }
         is_behind = has_unattended_copies(driver);

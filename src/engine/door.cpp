@@ -55,12 +55,16 @@ bool Door::look_in(bool is_before_sleep)
         (void)copy_some(*driver_, driver_->node().knobs.copy_at_once);
         lock_.lock();  // once more, to see how it was left
         RankState& rank = driver_->rank();
-        // Relaxed: written under the lock; and see RankState::open_ops.
+        // Relaxed: written under the lock.
         const bool is_left =
             is_before_sleep && rank.counters.posted_queue.load(std::memory_order_relaxed) != 0;
-        rank.open_ops.fetch_add(is_left ? 1 : 0, std::memory_order_relaxed);
+        if (is_left) {
+            rank.open_ops.add_reliance();
+        }
         leave();
-        rank.open_ops.fetch_sub(is_left ? 1 : 0, std::memory_order_relaxed);
+        if (is_left) {
+            rank.open_ops.remove_reliance();
+        }
         is_seen_to = is_away_;
     } else if (!is_away_ && (!lock_.is_enabled() || lock_.is_nested())) {
         // This thread itself, which called from a user's function.
@@ -85,7 +89,7 @@ void Door::go_away()
     if (sweeps() == swept_before_) {
         driver_->progress();
     }
-    if (driver_->has_open_work() || driver_->keeps_unsent()) {
+    if (driver_->leaves_word_free() || driver_->keeps_unsent()) {
         // Only then: user functions run on the way out, and what they call must find the word here.
         is_away_ = leave_open_work(*driver_);
     }

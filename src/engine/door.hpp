@@ -102,7 +102,8 @@ class Door {
   private:
     bool leaves_work() const noexcept
     {
-        return driver_->has_open_work() || driver_->worker().has_asked() || driver_->has_unsent();
+        return driver_->leaves_word_free() || driver_->worker().has_asked() ||
+               driver_->has_unsent();
     }
 
     std::uint64_t sweeps() const noexcept;

@@ -289,8 +289,7 @@ bool Driver::post_op(Op* op)
     }
     if (is_control) {
         if (op->is_open) {
-            // (1) release, as Worker::complete.
-            rank_.open_ops.fetch_sub(1, std::memory_order_release);
+            rank_.open_ops.remove();
         }
         destroy_op(op);
     }

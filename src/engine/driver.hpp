@@ -118,9 +118,12 @@ class Driver {
     /// Whether the rank has work that others may have to do while it computes.
     bool has_open_work() const noexcept
     {
-        // Relaxed: see RankState::open_ops.
-        return rank_.open_ops.load(std::memory_order_relaxed) != 0 ||
-               rank_.peers_waiting != nullptr;
+        return rank_.open_ops.are_any() || rank_.peers_waiting != nullptr;
+    }
+    /// Whether the rank leaves its word free for that, or for a thread that sleeps elsewhere.
+    bool leaves_word_free() const noexcept
+    {
+        return rank_.open_ops.leave_word_free() || rank_.peers_waiting != nullptr;
     }
 
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.
@@ -236,8 +239,7 @@ class Driver {
     void mark_open(Op* op)
     {
         op->is_open = true;
-        // Relaxed: see RankState::open_ops.
-        rank_.open_ops.fetch_add(1, std::memory_order_relaxed);
+        rank_.open_ops.add();
     }
 
     /// A new op of this rank, or null if the heap is exhausted.

@@ -77,8 +77,8 @@ void let_caller_go(Driver& driver, GraphInstance* run)
     Op* const completion = std::exchange(run->completion, nullptr);
     completion->error = run->error;
     if (run->in_flight != 0) {
-        // Relaxed: see RankState::open_ops. Senders may need this rank's CPU for what is dropped.
-        driver.rank().open_ops.fetch_add(1, std::memory_order_relaxed);
+        // Senders may need this rank's CPU for what is dropped.
+        driver.rank().open_ops.add();
     } else {
         end_run(driver, run);
     }
@@ -122,8 +122,7 @@ void go_on_cancelling(Driver& driver, GraphInstance* run)
             let_caller_go(driver, run);
         }
     } else if (run->in_flight == 0) {
-        // (1) release, as Worker::complete.
-        driver.rank().open_ops.fetch_sub(1, std::memory_order_release);
+        driver.rank().open_ops.remove();
         end_run(driver, run);
     }
 }

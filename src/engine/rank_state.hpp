@@ -9,6 +9,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
+#include "engine/open_ops.hpp"
 #include "engine/own_lane.hpp"
 #include "engine/presence.hpp"
 #include "engine/rank_set.hpp"
@@ -118,10 +119,7 @@ struct RankState {
     // theirs instead. Written by the executor, read by senders with the ownership word, relaxed: a
     // sender that sees it late adds at most what fits its lane.
     std::atomic<std::uint32_t> is_full{0};
-    // Operations of this rank that may need its CPU before they are complete: long receives,
-    // offers, collectives. Counted up by the executor, down by whoever completes; read by the owner
-    // when it leaves the library. Relaxed: a count seen late costs one leave more.
-    std::atomic<std::uint32_t> open_ops{0};
+    OpenOps open_ops;
     // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers
     // to guess whether it will copy; relaxed, a hint.
     std::atomic<std::uint32_t> waiting_threads{0};

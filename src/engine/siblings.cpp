@@ -97,14 +97,14 @@ InstanceSet Siblings::begin_sleep(std::uint32_t own) noexcept
     // next orders it, and the count, before what later threads read inside.
     asleep_.fetch_or(set_of(own), std::memory_order_seq_cst);
     const InstanceSet others = open_.load(std::memory_order_seq_cst) & ~set_of(own);  // (2)
-    count_open(others, 1);
+    rely_on(others, true);
     return others;
 }
 
 void Siblings::end_sleep(std::uint32_t own, InstanceSet others) noexcept
 {
     asleep_.fetch_and(~set_of(own), std::memory_order_relaxed);  // relaxed: a wake too many
-    count_open(others, -1);
+    rely_on(others, false);
 }
 
 void Siblings::note_return(std::uint32_t instance) noexcept
@@ -126,14 +126,14 @@ void Siblings::wake(InstanceSet sleepers) noexcept
     });
 }
 
-void Siblings::count_open(InstanceSet instances, int change) noexcept
+void Siblings::rely_on(InstanceSet instances, bool does_rely) noexcept
 {
     for_each(instances, [&](std::uint32_t instance) {
         Driver* const driver = doors_[instance]->driver();
-        if (driver != nullptr) {
-            // Relaxed: see begin_sleep(), and RankState::open_ops.
-            driver->rank().open_ops.fetch_add(static_cast<std::uint32_t>(change),
-                                              std::memory_order_relaxed);
+        if (driver != nullptr && does_rely) {
+            driver->rank().open_ops.add_reliance();  // relaxed: see begin_sleep()
+        } else if (driver != nullptr) {
+            driver->rank().open_ops.remove_reliance();
         }
     });
 }

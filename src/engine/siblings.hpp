@@ -58,7 +58,7 @@ class Siblings {
     void note_return(std::uint32_t instance) noexcept;
 
   private:
-    void count_open(InstanceSet instances, int change) noexcept;
+    void rely_on(InstanceSet instances, bool does_rely) noexcept;
     void wake(InstanceSet sleepers) noexcept;
 
     std::array<Door*, instances_max> doors_{};

@@ -33,9 +33,7 @@ inline void Worker::complete_by(Op* op, Finish&& finish)
     RankState* const open_at = op->is_open && op->kind != OpKind::control ? op->owner : nullptr;
     sync::Waiter* const waiters = finish(op->word);
     if (open_at != nullptr) {
-        // (1) release, pairs with (1) of abi/interface.cpp: who finds no op open finds them
-        // complete.
-        open_at->open_ops.fetch_sub(1, std::memory_order_release);
+        open_at->open_ops.remove();
     }
     fire(waiters);
 }
@@ -200,7 +198,7 @@ void Worker::work_for_all()
         RankState& rank = node_.rank_state(number);
         // Relaxed: who rings later is seen to by the ringer.
         if (rank.process == node_.own_process && rank.ownership.is_free() &&
-            (rank.open_ops.load(std::memory_order_relaxed) != 0 ||
+            (rank.open_ops.leave_word_free() ||
              rank.is_passive.load(std::memory_order_relaxed) != 0 || node_.network != nullptr)) {
             work_for(rank);
         }

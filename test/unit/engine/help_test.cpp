@@ -122,7 +122,7 @@ TEST(Help, ShortMessagesCallNobody)
     Op* receive = receive_and_leave(node, 1, 0, &got, sizeof got);
     (void)node.start_send(0, 1, 1, &sent, sizeof sent);
     EXPECT_FALSE(node.driver(0).worker().has_asked());
-    EXPECT_EQ(node.driver(1).rank().open_ops.load(), 0U);
+    EXPECT_EQ(node.driver(1).rank().open_ops.count(), 0U);
     ASSERT_TRUE(node.driver(1).rank().ownership.enter());
     node.settle();
     EXPECT_TRUE(receive->word.is_complete());

@@ -119,6 +119,29 @@ TEST_F(WholeMessages, BehindTheLastOneThatHasAReceiveStayInTheirLane)
     EXPECT_EQ(kept(), 1U);
 }
 
+// A thread in another instance relies on the word being free, but waits for none of the messages.
+TEST_F(WholeMessages, AThreadThatSleepsElsewhereKeepsNoBurstGoing)
+{
+    EXPECT_TRUE(state().ownership.enter());
+    engine::Door door;
+    door.open(node.driver(receiver));
+    waits(1);
+    state().open_ops.add_reliance();
+    std::vector<std::byte> got(long_bytes);
+    door.enter();
+    Op* const first = node.start_receive(receiver, 0, 1, got.data(), got.size());
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(send()->word.is_complete());
+    }
+    EXPECT_EQ(node.driver(receiver).progress(), 1);
+    EXPECT_TRUE(first->word.is_complete());
+    EXPECT_EQ(kept(), 0U) << "nothing is open";
+    EXPECT_EQ(state().open_ops.count(), 0U);
+    door.leave();
+    EXPECT_TRUE(state().ownership.is_free()) << "somebody relies on it";
+    state().open_ops.remove_reliance();
+}
+
 // A burst would keep a receiver in the call that posts the first receive, and be kept there.
 TEST_F(WholeMessages, DoNotKeepAReceiverFromLeaving)
 {
