@@ -107,11 +107,13 @@ inline bool has_threads(const Message& message) noexcept
     return message.instance->door.lock().is_enabled();
 }
 
-/// Turns to the instance of its tag.
-inline void spread(Message& message, int tag) noexcept
+/// The same message, turned to the instance of its tag. No reference: the usual call would keep it
+/// in memory.
+inline Message spread(Message message, int tag) noexcept
 {
     message.instance = &message.comm->instance_for(tag);
     message.driver = message.instance->driver.get();
+    return message;
 }
 
 /// Whether that is still so: asked behind its door, or once several threads have been inside it,
@@ -191,10 +193,10 @@ template <bool among_threads>
 
 /// Where the rank may have several threads: a message to itself is posted beside the one inside.
 /// Apart, so that others do not pay for it.
-[[gnu::noinline]] inline bool send_among_threads(Message message, const void* buf, int tag,
+[[gnu::noinline]] inline bool send_among_threads(Message described, const void* buf, int tag,
                                                  MPI_Request* request)
 {
-    spread(message, tag);
+    const Message message = spread(described, tag);
     engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !is_tag(tag) ||
         message.bytes > driver.node().knobs.eager_limit || !driver.rank().own_lane.gate.is_open() ||
@@ -269,10 +271,10 @@ constexpr std::uint64_t turns_outside = 32;
 /// As send_among_threads(). What another thread of the rank is to send is seldom there already, and
 /// who waits for it inside keeps others out: so this one goes in, if nobody is there, once at first
 /// and then whenever something has been posted.
-[[gnu::noinline]] inline bool receive_among_threads(Message message, void* buf, int source, int tag,
-                                                    MPI_Status* status)
+[[gnu::noinline]] inline bool receive_among_threads(Message described, void* buf, int source,
+                                                    int tag, MPI_Status* status)
 {
-    spread(message, tag);
+    const Message message = spread(described, tag);
     engine::Driver& driver = *message.driver;
     if (message.peer != driver.rank().rank || !message.instance->door.lock().is_shared()) {
         return receive_alone<true>(message, buf, source, tag, status);
@@ -341,7 +343,7 @@ constexpr std::uint64_t turns_outside = 32;
     }
     const bool is_among_threads = has_threads(message);
     if (is_among_threads) [[unlikely]] {
-        spread(message, tag);
+        message = spread(message, tag);
     }
     message.instance->door.enter();
     if (is_among_threads && !can_receive(message, tag)) [[unlikely]] {
