@@ -82,37 +82,30 @@ std::uint64_t Siblings::activity_in(InstanceSet instances) const noexcept
 
 void Siblings::open(std::uint32_t instance) noexcept
 {
-    // (1) sequentially consistent, pairs with (2): either who is about to sleep sees it open, or is
-    // seen here.
-    const InstanceSet before = open_.fetch_or(set_of(instance), std::memory_order_seq_cst);
-    if ((before & set_of(instance)) == 0) {
+    if ((sleepers_.open_but(0) & set_of(instance)) == 0) {
         returns_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
-        wake(asleep_.load(std::memory_order_seq_cst));     // (1)
     }
+    wake(sleepers_.open(set_of(instance)));
 }
 
 InstanceSet Siblings::begin_sleep(std::uint32_t own) noexcept
 {
-    // (2) sequentially consistent, pairs with (1). For note_return() the lock that look_in() passes
-    // next orders it, and the count, before what later threads read inside.
-    asleep_.fetch_or(set_of(own), std::memory_order_seq_cst);
-    const InstanceSet others = open_.load(std::memory_order_seq_cst) & ~set_of(own);  // (2)
+    const InstanceSet others = sleepers_.begin_sleep(set_of(own));
     rely_on(others, true);
     return others;
 }
 
 void Siblings::end_sleep(std::uint32_t own, InstanceSet others) noexcept
 {
-    asleep_.fetch_and(~set_of(own), std::memory_order_relaxed);  // relaxed: a wake too many
+    sleepers_.end_sleep(set_of(own));
     rely_on(others, false);
 }
 
 void Siblings::note_return(std::uint32_t instance) noexcept
 {
-    // Relaxed: see begin_sleep(), and the counter.
-    const InstanceSet asleep = asleep_.load(std::memory_order_relaxed) & ~set_of(instance);
+    const InstanceSet asleep = sleepers_.asleep_but(set_of(instance));
     if (asleep != 0) {
-        returns_.fetch_add(1, std::memory_order_relaxed);
+        returns_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a hint
         wake(asleep);
     }
 }
@@ -126,12 +119,13 @@ void Siblings::wake(InstanceSet sleepers) noexcept
     });
 }
 
+// The lock that look_in() passes next orders it before what later threads read inside.
 void Siblings::rely_on(InstanceSet instances, bool does_rely) noexcept
 {
     for_each(instances, [&](std::uint32_t instance) {
         Driver* const driver = doors_[instance]->driver();
         if (driver != nullptr && does_rely) {
-            driver->rank().open_ops.add_reliance();  // relaxed: see begin_sleep()
+            driver->rank().open_ops.add_reliance();
         } else if (driver != nullptr) {
             driver->rank().open_ops.remove_reliance();
         }

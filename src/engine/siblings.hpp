@@ -11,6 +11,7 @@
 
 #include "engine/rank_state.hpp"
 #include "platform/futex.hpp"
+#include "sync/sleep_register.hpp"
 
 namespace headway::engine {
 
@@ -18,7 +19,7 @@ class Door;
 class Driver;
 
 /// Some of the instances of a rank, a bit each.
-using InstanceSet = std::uint32_t;
+using InstanceSet = sync::SleepRegister::Set;
 
 constexpr InstanceSet set_of(std::uint32_t instance) noexcept
 {
@@ -34,8 +35,7 @@ class Siblings {
     void open(std::uint32_t instance) noexcept;
     InstanceSet others_of(std::uint32_t instance) const noexcept
     {
-        // Relaxed: who uses what is open has heard of it from who opened it; others may look late.
-        return open_.load(std::memory_order_relaxed) & ~set_of(instance);
+        return sleepers_.open_but(set_of(instance));
     }
 
     /// Door::look_in() of each. False: one of them said so.
@@ -62,14 +62,9 @@ class Siblings {
     void wake(InstanceSet sleepers) noexcept;
 
     std::array<Door*, instances_max> doors_{};
-    // Those in which a thread sleeps that relies on the others being left free. Written under that
-    // instance's lock, read with another one's.
-    std::atomic<InstanceSet> asleep_{0};
+    sync::SleepRegister sleepers_{set_of(0)};
     // How often a thread came back. Written by those, read by threads that wait; relaxed, a hint.
     std::atomic<std::uint64_t> returns_{0};
-    // Instances that communicators of the rank use. Written under the first one's lock; read by all
-    // threads.
-    std::atomic<InstanceSet> open_{set_of(0)};
 };
 
 /// What a waiting thread of one instance has to do with the others. Nothing where a rank has one.
