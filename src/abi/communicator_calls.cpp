@@ -59,15 +59,16 @@ int duplicate(Call& call, Communicator& comm, const object::Info* hints, MPI_Com
     if (made.get() == nullptr) {
         return MPI_ERR_NO_MEM;
     }
-    if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
-        return code;
-    }
-    made.get()->set_topology(comm.shared_topology());
+    // Before what may fail on one member alone: all of them have to come here.
     if (hints != nullptr) {
         if (const int error = take_first_hints(call, *made.get(), *hints); error != MPI_SUCCESS) {
             return error;
         }
     }
+    if (const int code = copy_attributes(call, comm, *made.get()); code != MPI_SUCCESS) {
+        return code;
+    }
+    made.get()->set_topology(comm.shared_topology());
     *newcomm = made.release();
     return MPI_SUCCESS;
 }

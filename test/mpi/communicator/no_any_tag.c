@@ -95,6 +95,31 @@ static void read_hints(struct check* t)
     CHECK_CALL(t, MPI_Comm_free(&comm));
 }
 
+static int refuse_copy(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag)
+{
+    (void)comm, (void)key, (void)in, (void)out;
+    *flag = 0;
+    return *(const int*)extra ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+// A duplicate that fails on one member keeps none of the others waiting.
+static void fail_alone(struct check* t)
+{
+    int key = MPI_KEYVAL_INVALID, refuses = t->rank == 0;
+    MPI_Comm parent, made = MPI_COMM_NULL;
+    MPI_Info info = make_info(t, promise, "true");
+    CHECK_CALL(t, MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, &key, &refuses));
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &parent));
+    CHECK_CALL(t, MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
+    CHECK_CALL(t, MPI_Comm_set_attr(parent, key, &refuses));
+    CHECK_INT(t, MPI_Comm_dup_with_info(parent, info, &made) != MPI_SUCCESS, t->rank == 0);
+    if (t->rank != 0)
+        CHECK_CALL(t, MPI_Comm_free(&made));
+    CHECK_CALL(t, MPI_Comm_free(&parent));
+    CHECK_CALL(t, MPI_Comm_free_keyval(&key));
+    CHECK_CALL(t, MPI_Info_free(&info));
+}
+
 // All ways to a promised communicator; one member that does not promise keeps the old way.
 static void make_all_ways(struct check* t)
 {
@@ -523,6 +548,7 @@ static int test_main(void)
     }
 #endif
     read_hints(&t);
+    fail_alone(&t);
     make_all_ways(&t);
     change_in_use(&t, &pair);
     pair.comm = make_promised(&t, MPI_COMM_WORLD);
