@@ -192,7 +192,8 @@ class EntriesTest(unittest.TestCase):
 
     def test_calls_about_messages_go_in_where_these_belong(self) -> None:
         text = "".join(self.files.values())
-        for name, given in (("Send", "comm"), ("Irecv_c", "comm"), ("Improbe", "comm"),
+        for name, given in (("Send", "comm, tag"), ("Irecv_c", "comm, tag"),
+                            ("Improbe", "comm, tag"), ("Sendrecv", "comm, recvtag"),
                             ("Iallreduce", "comm"), ("Neighbor_alltoallv", "comm"),
                             ("Mrecv", "message"), ("Wait", "request, 1"),
                             ("Waitsome", "array_of_requests, incount"),

@@ -121,6 +121,11 @@ Instance* instance_of(RankAccess&, MPI_Comm) noexcept
     std::abort();
 }
 
+Instance* instance_of(RankAccess&, MPI_Comm, int) noexcept
+{
+    std::abort();
+}
+
 Instance* instance_of(RankAccess&, const MPI_Request*, int) noexcept
 {
     std::abort();
