@@ -59,6 +59,20 @@ void take_word(Driver& driver)
 
 namespace {
 
+/// Takes what sweeps have left, since its bells may be gone: nobody would look at it for a rank
+/// that computes. False: nothing is open any more, and `may_stay`.
+bool take_left_frames(Driver& driver, bool may_stay)
+{
+    while (driver.rank().has_left_frames) {
+        if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
+            return false;
+        }
+        driver.progress();
+    }
+    sweep_own(driver);
+    return true;
+}
+
 /// False: the word is the owner's still, as `may_stay` and nothing is open any more.
 bool leave(Driver& driver, bool may_stay)
 {
@@ -66,7 +80,9 @@ bool leave(Driver& driver, bool may_stay)
     RankState& rank = driver.rank();
     // Relaxed: a hint.
     rank.left_at.store(platform::ticks(), std::memory_order_relaxed);
-    sweep_own(driver);
+    if (!take_left_frames(driver, may_stay)) {
+        return false;
+    }
     // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
     // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
     // then looks whether it waits, one sees the other.
@@ -78,7 +94,9 @@ bool leave(Driver& driver, bool may_stay)
     while (rank.ownership.leave()) {
         take_word(driver);
         driver.progress();
-        sweep_own(driver);
+        if (!take_left_frames(driver, may_stay)) {
+            return false;
+        }
         if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
             return false;
         }

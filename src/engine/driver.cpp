@@ -121,14 +121,17 @@ int Driver::take_frames()
     frames_out_of_turn_ = 0;
     if (!node_.is_plain) [[unlikely]] {
         taken = take_other_frames();
+        rank_.has_left_frames = taken == frames_a_sweep;
     } else {
         // Who looks for one message and has it goes on with it: to take those behind it here would
         // copy them once more. Likewise who has nothing open after a long one: a burst of them
         // would keep a call that posts receives for as long as it lasts, and find no receive from
         // then on. The next sweep begins at another lane.
         const bool is_expecting = expected_ != nullptr;
+        rank_.has_left_frames = true;
         do {
             if (!rank_.inbound.poll(frame)) {
+                rank_.has_left_frames = false;
                 break;
             }
             take_inbound(frame);

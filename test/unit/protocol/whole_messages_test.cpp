@@ -172,6 +172,32 @@ TEST_F(WholeMessages, DoNotKeepAReceiverFromLeaving)
     EXPECT_TRUE(state().ownership.is_free()) << "a receive is open";
 }
 
+// The bell of an offer is answered by the sweep that ends behind the message before it.
+TEST_F(WholeMessages, WhatASweepLeftIsTakenBeforeTheWordIsLeft)
+{
+    EXPECT_TRUE(state().ownership.enter());
+    engine::Door door;
+    door.open(node.driver(receiver));
+    door.enter();
+    std::vector<std::byte> got(sent.size());
+    Op* const first = node.start_receive(receiver, 0, 1, got.data(), long_bytes);
+    waits(1);  // as it seems to the sender, who rings
+    EXPECT_TRUE(send()->word.is_complete());
+    Op* const offered = node.start_send(sender, receiver, 2, sent.data(), sent.size(), false);
+    door.leave();
+    EXPECT_TRUE(first->word.is_complete());
+    EXPECT_FALSE(state().ownership.is_rung());
+    EXPECT_TRUE(state().has_left_frames);
+    door.enter();
+    Op* const second = node.start_receive(receiver, 0, 2, got.data(), got.size());
+    door.leave();
+    EXPECT_TRUE(state().ownership.is_free()) << "a receive is open";
+    EXPECT_FALSE(state().has_left_frames);
+    EXPECT_EQ(state().counters.posted_queue.load(), 0U) << "the offer has met it";
+    EXPECT_FALSE(offered->word.is_complete());
+    EXPECT_FALSE(second->word.is_complete()) << "until the sender looks around";
+}
+
 // A thread of another process that works for the sender has no room for long ones.
 TEST_F(WholeMessages, ThatFindNoRoomAreOfferedByWhoeverWorksForTheSender)
 {
