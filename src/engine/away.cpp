@@ -59,18 +59,19 @@ void take_word(Driver& driver)
 
 namespace {
 
-/// Takes what sweeps have left, since its bells may be gone: nobody would look at it for a rank
-/// that computes. False: nothing is open any more, and `may_stay`.
-bool take_left_frames(Driver& driver, bool may_stay)
+/// What others have to see to, once the word is free.
+struct LeftOver {
+    /// Copies that nobody attends to, or frames that a sweep left in their lanes: their bells may
+    /// be gone.
+    bool is_for_anybody;
+    bool is_for_own_process;
+    std::int64_t due_ns;
+};
+
+LeftOver look_what_is_left(Driver& driver)
 {
-    while (driver.rank().has_left_frames) {
-        if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
-            return false;
-        }
-        driver.progress();
-    }
-    sweep_own(driver);
-    return true;
+    return {has_unattended_copies(driver) || driver.rank().has_left_frames,
+            has_pieces_for_own_process(driver), driver.look_again_ns()};
 }
 
 /// False: the word is the owner's still, as `may_stay` and nothing is open any more.
@@ -80,38 +81,33 @@ bool leave(Driver& driver, bool may_stay)
     RankState& rank = driver.rank();
     // Relaxed: a hint.
     rank.left_at.store(platform::ticks(), std::memory_order_relaxed);
-    if (!take_left_frames(driver, may_stay)) {
-        return false;
+    if (rank.has_left_frames) {
+        driver.progress();
     }
+    sweep_own(driver);
     // (1) sequentially consistent, pairs with (9) of ownership_word.hpp in start_copy: of a
     // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
     // then looks whether it waits, one sees the other.
     platform::RealAtomics::fence_full();
-    bool is_behind = has_unattended_copies(driver);
-    bool needs_own_process = has_pieces_for_own_process(driver);
-    std::int64_t due_ns = driver.look_again_ns();
+    LeftOver left = look_what_is_left(driver);
     platform::scheduling_point();
     while (rank.ownership.leave()) {
         take_word(driver);
         driver.progress();
-        if (!take_left_frames(driver, may_stay)) {
-            return false;
-        }
+        sweep_own(driver);
         if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
             return false;
         }
-        is_behind = has_unattended_copies(driver);
-        needs_own_process = has_pieces_for_own_process(driver);
-        due_ns = driver.look_again_ns();
+        left = look_what_is_left(driver);
     }
     platform::scheduling_point();
-    if (due_ns != 0) [[unlikely]] {
-        node.watch().wake_at(due_ns);
+    if (left.due_ns != 0) [[unlikely]] {
+        node.watch().wake_at(left.due_ns);
     }
-    if (is_behind) {
+    if (left.is_for_anybody) {
         driver.worker().leave_behind(rank);
     }
-    if (needs_own_process) [[unlikely]] {
+    if (left.is_for_own_process) [[unlikely]] {
         driver.worker().leave_to_own_process(rank);
     }
     return true;

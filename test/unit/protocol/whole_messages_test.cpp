@@ -198,6 +198,31 @@ TEST_F(WholeMessages, WhatASweepLeftIsTakenBeforeTheWordIsLeft)
     EXPECT_FALSE(second->word.is_complete()) << "until the sender looks around";
 }
 
+// Nor does a flood of short ones keep a call: what two sweeps do not take is for helpers.
+TEST(ManyMessages, ThatAreTooManyForTheWayOutAreLeftToOthers)
+{
+    constexpr std::uint32_t senders = 3;  // each with a lane that is nearly full
+    constexpr std::uint64_t messages_each = 60;
+    InProcessNode node(senders + 1, {}, Distance::reachable);
+    engine::Driver& driver = node.driver(senders);
+    RankState& state = driver.rank();
+    engine::Door door;
+    door.open(driver);
+    door.enter();
+    std::vector<std::byte> got(1'000'000);
+    (void)node.start_receive(senders, 0, 2, got.data(), got.size());
+    for (std::uint64_t i = 0; i < senders * messages_each; ++i) {
+        const auto from = static_cast<std::uint32_t>(i % senders);
+        EXPECT_TRUE(node.start_send(from, senders, 1, got.data(), 8)->word.is_complete());
+    }
+    const auto a_sweep = static_cast<std::uint64_t>(driver.progress());
+    door.leave();
+    EXPECT_TRUE(state.ownership.is_free()) << "a receive is open";
+    EXPECT_TRUE(state.has_left_frames);
+    EXPECT_EQ(state.counters.unexpected_queue.load(), 2 * a_sweep);
+    EXPECT_TRUE(node.node().directory.wanted.remove(senders));
+}
+
 // A thread of another process that works for the sender has no room for long ones.
 TEST_F(WholeMessages, ThatFindNoRoomAreOfferedByWhoeverWorksForTheSender)
 {
