@@ -212,6 +212,19 @@ static inline long check_setting(const char* name, long fallback)
 
 static int test_main(void);
 
+// Whether the communicator's hints have that key and value.
+static inline int check_has_hint(struct check* t, MPI_Comm comm, const char* key,
+                                 const char* wanted)
+{
+    MPI_Info used;
+    char value[8] = "";
+    int length = sizeof value, flag = 0;
+    CHECK_CALL(t, MPI_Comm_get_info(comm, &used));
+    CHECK_CALL(t, MPI_Info_get_string(used, key, &length, value, &flag));
+    CHECK_CALL(t, MPI_Info_free(&used));
+    return flag && strcmp(value, wanted) == 0;
+}
+
 #ifdef CHECK_HAS_INTERFACE
 // Null: another MPI library, or one that is too old.
 static inline const struct headway_interface_1* check_interface(void)

@@ -84,20 +84,9 @@ static const char* const asserted[] = {"mpi_assert_no_any_tag", "mpi_assert_no_a
                                        "mpi_assert_exact_length", "mpi_assert_allow_overtaking"};
 enum { asserted_count = sizeof asserted / sizeof asserted[0] };
 
-static int has_value(struct check* t, MPI_Comm comm, const char* key, const char* wanted)
-{
-    MPI_Info used;
-    char value[8] = "";
-    int length = sizeof value, flag = 0;
-    CHECK_CALL(t, MPI_Comm_get_info(comm, &used));
-    CHECK_CALL(t, MPI_Info_get_string(used, key, &length, value, &flag));
-    CHECK_CALL(t, MPI_Info_free(&used));
-    return flag && strcmp(value, wanted) == 0;
-}
-
 static int has_hint(struct check* t, MPI_Comm comm)
 {
-    return has_value(t, comm, "mpi_assert_no_any_tag", "true");
+    return check_has_hint(t, comm, "mpi_assert_no_any_tag", "true");
 }
 
 // What the application promises can be read back as it said it last, each promise by itself.
@@ -107,13 +96,13 @@ static void assertions(struct check* t)
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     for (int set = 0; set < asserted_count; ++set) {
         MPI_Info info;
-        CHECK(t, !has_value(t, comm, asserted[set], "true"));
+        CHECK(t, !check_has_hint(t, comm, asserted[set], "true"));
         CHECK_CALL(t, MPI_Info_create(&info));
         CHECK_CALL(t, MPI_Info_set(info, asserted[set], "true"));
         CHECK_CALL(t, MPI_Comm_set_info(comm, info));
         CHECK_CALL(t, MPI_Info_free(&info));
         for (int seen = 0; seen < asserted_count; ++seen)
-            CHECK_INT(t, has_value(t, comm, asserted[seen], "true"), seen <= set);
+            CHECK_INT(t, check_has_hint(t, comm, asserted[seen], "true"), seen <= set);
     }
     for (int set = 0; set < asserted_count; ++set) {
         MPI_Info info;
@@ -121,7 +110,7 @@ static void assertions(struct check* t)
         CHECK_CALL(t, MPI_Info_set(info, asserted[set], "false"));
         CHECK_CALL(t, MPI_Comm_set_info(comm, info));
         CHECK_CALL(t, MPI_Info_free(&info));
-        CHECK(t, has_value(t, comm, asserted[set], "false"));
+        CHECK(t, check_has_hint(t, comm, asserted[set], "false"));
     }
     CHECK_CALL(t, MPI_Comm_free(&comm));
 }

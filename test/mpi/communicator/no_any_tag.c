@@ -48,17 +48,6 @@ static void promise_now(struct check* t, MPI_Comm comm, const char* value)
     CHECK_CALL(t, MPI_Info_free(&info));
 }
 
-static int reads_back(struct check* t, MPI_Comm comm, const char* key, const char* wanted)
-{
-    MPI_Info used;
-    char value[8] = "";
-    int length = sizeof value, flag = 0;
-    CHECK_CALL(t, MPI_Comm_get_info(comm, &used));
-    CHECK_CALL(t, MPI_Info_get_string(used, key, &length, value, &flag));
-    CHECK_CALL(t, MPI_Info_free(&used));
-    return flag && strcmp(value, wanted) == 0;
-}
-
 // Any tag is refused only where messages are spread by theirs.
 static int is_spread(MPI_Comm comm)
 {
@@ -79,17 +68,17 @@ static void read_hints(struct check* t)
     MPI_Comm comm, copy;
     CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     for (int i = 0; i < 4; ++i)
-        CHECK(t, reads_back(t, comm, keys[i], "false"));
+        CHECK(t, check_has_hint(t, comm, keys[i], "false"));
     MPI_Info info = make_info(t, keys[2], "true");
     CHECK_CALL(t, MPI_Comm_set_info(comm, info));
     CHECK_CALL(t, MPI_Info_free(&info));
     promise_now(t, comm, "true");
     promise_now(t, comm, "perhaps");
     for (int i = 0; i < 4; ++i)
-        CHECK(t, reads_back(t, comm, keys[i], i == 0 || i == 2 ? "true" : "false"));
+        CHECK(t, check_has_hint(t, comm, keys[i], i == 0 || i == 2 ? "true" : "false"));
     CHECK_CALL(t, MPI_Comm_dup(comm, &copy));
     for (int i = 0; i < 4; ++i)
-        CHECK(t, reads_back(t, copy, keys[i], "false"));
+        CHECK(t, check_has_hint(t, copy, keys[i], "false"));
     CHECK(t, !is_spread(copy));
     CHECK_CALL(t, MPI_Comm_free(&copy));
     CHECK_CALL(t, MPI_Comm_free(&comm));
@@ -137,7 +126,7 @@ static void make_all_ways(struct check* t)
     for (int i = 0; i < 4; ++i) {
         CHECK_CALL(t, MPI_Comm_set_errhandler(made[i], MPI_ERRORS_RETURN));
         CHECK_INT(t, is_spread(made[i]), i >= 2 && spreads());
-        CHECK_INT(t, reads_back(t, made[i], promise, "true"), i >= 2 || t->rank != t->size - 1);
+        CHECK_INT(t, check_has_hint(t, made[i], promise, "true"), i >= 2 || t->rank != t->size - 1);
         CHECK_CALL(t, MPI_Comm_free(&made[i]));
     }
     CHECK_CALL(t, MPI_Comm_free(&self));
@@ -455,7 +444,7 @@ static void change_in_use(struct check* t, const struct pair* pair)
     CHECK_CALL(t, MPI_Isend(&out[0], 1, MPI_INT, pair->other, 5, comm, &sent));
     promise_now(t, comm, "true");
     CHECK_INT(t, is_spread(comm), 0);
-    CHECK(t, reads_back(t, comm, promise, "true"));
+    CHECK(t, check_has_hint(t, comm, promise, "true"));
     CHECK_CALL(t, MPI_Isend(&out[1], 1, MPI_INT, pair->other, 5, comm, &request));
     for (int i = 0; i < 2; ++i) {
         CHECK_CALL(t, MPI_Recv(&in, 1, MPI_INT, pair->other, 5, comm, MPI_STATUS_IGNORE));
@@ -484,12 +473,12 @@ static void change_in_use(struct check* t, const struct pair* pair)
     CHECK_CALL(t, MPI_Isend(&out[0], 1, MPI_INT, pair->other, 7, comm, &sent));
     promise_now(t, comm, "false");
     CHECK_INT(t, is_spread(comm), spreads());
-    CHECK(t, reads_back(t, comm, promise, spreads() ? "true" : "false"));
+    CHECK(t, check_has_hint(t, comm, promise, spreads() ? "true" : "false"));
     CHECK_CALL(t, MPI_Recv(&in, 1, MPI_INT, pair->other, 7, comm, MPI_STATUS_IGNORE));
     CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
     promise_now(t, comm, "false");
     CHECK_INT(t, is_spread(comm), 0);
-    CHECK(t, reads_back(t, comm, promise, "false"));
+    CHECK(t, check_has_hint(t, comm, promise, "false"));
     CHECK_CALL(t, MPI_Isend(&out[0], 1, MPI_INT, pair->other, 8, comm, &sent));
     CHECK_CALL(t, MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE));
     CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
