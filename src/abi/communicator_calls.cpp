@@ -357,6 +357,9 @@ int Comm_remote_group(Call& call, Communicator* comm, MPI_Group* group)
 
 int Comm_set_info(Call& call, Communicator* comm, MPI_Info info)
 {
+    if (const int error = check_order(call, *comm); error != MPI_SUCCESS) [[unlikely]] {
+        return error;
+    }
     return change_hints(call, *comm, hints_of(call, info));
 }
 

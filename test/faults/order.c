@@ -126,6 +126,10 @@ static void differ(const char* name, int differs)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (is(name, "dup") && !differs)
         MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    if (is(name, "hints") && differs)
+        MPI_Comm_set_info(MPI_COMM_WORLD, MPI_INFO_NULL);
+    if (is(name, "hints") && !differs)
+        MPI_Barrier(MPI_COMM_WORLD);
     if (is(name, "named")) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_name(comm, "my pair");

@@ -24,6 +24,7 @@ CASES = {
     "missing": ({"MPI_Barrier", "MPI_Finalize"}, 2),
     "started": ({"MPI_Barrier", "MPI_Ibarrier"}, 2),
     "dup": ({"MPI_Comm_dup", "MPI_Comm_split"}, 2),
+    "hints": ({"MPI_Comm_set_info", "MPI_Barrier"}, 2),
     "named": ({"MPI_Barrier", "MPI_Bcast with root 0 and 4 bytes"}, 1),
 }
 
