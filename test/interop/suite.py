@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI programs of test/mpi, over two hosts made of network namespaces with two ranks each.
+"""The MPI programs of test/mpi, over two hosts made of network namespaces, with at most two ranks
+each.
 
 `python3 test/interop/suite.py [--ranks process|thread|ult] [PART OF A NAME ...]`: prints what
 fails; the last line counts. Ranks that are threads are those of one process a host.
@@ -20,25 +21,26 @@ from hosts_test import hosts
 from tools import mpi_tests
 from tools.test_case import SKIP_CODE
 
+HOSTS = 2
 RANKS = 4
-RANKS_A_HOST = 2
 LIMIT_S = 120
 # Programs about what is otherwise between hosts.
 LEFT_OUT = {
     "progress/agent": "counts the threads of ranks that have no network",
     "progress/delayed": "only frames within a host are delayed",
 }
-# What holds here instead: a message that finds its receiver full makes a round trip, and a rank has
-# one instance.
+# What holds here instead: parts are combined as they come within a host only, a rank has one
+# instance, and a message that finds its receiver full makes a round trip.
 SETTINGS = {
-    "point_to_point/bounded": {"CHECK_MESSAGES": "6000"},
+    "collective/combined": {"CHECK_COMBINES": "0"},
     "communicator/no_any_tag": {"CHECK_SPREADS": "0"},
+    "point_to_point/bounded": {"CHECK_MESSAGES": "6000"},
 }
 
 
 def ranks_of(row: dict[str, Any], host: str) -> int:
     """As many as a row allows, as many on each host where they are threads; 0: none."""
-    step = 1 if host == "process" else RANKS // RANKS_A_HOST
+    step = 1 if host == "process" else HOSTS
     return max((count for count in row["ranks"] if count <= RANKS and count % step == 0),
                default=0)
 
@@ -68,9 +70,10 @@ def run(made: hosts.Hosts, hydra: str, library: mpi_tests.Library, row: dict[str
     environment |= {name: str(value) for name, value in row.get("environment", {}).items()}
     environment |= SETTINGS.get(row["program"], {}) | {"CHECK_WATCHDOG": str(LIMIT_S)}
     if host == "process":
-        command = made.hydra(hydra, ranks, RANKS_A_HOST, *program)
+        command = made.hydra(hydra, ranks, -(-ranks // HOSTS), *program)
     else:
-        command = made.hydra(hydra, 2, 1, *hosts_test.host_words(host, ranks // 2), *program)
+        command = made.hydra(hydra, HOSTS, 1, *hosts_test.host_words(host, ranks // HOSTS),
+                             *program)
     try:
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
@@ -94,7 +97,7 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for program in sorted({row["program"] for row in chosen}):
         mpi_tests.compile_program(program, library)
-    with hosts.hosts(2) as made:
+    with hosts.hosts(HOSTS) as made:
         for row in chosen:
             started = time.monotonic()
             is_good, text = run(made, str(hosts_test.find_hydra()), library, row,

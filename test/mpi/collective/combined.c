@@ -134,7 +134,7 @@ struct counter {
 
 static struct counter open_counter(struct check* t)
 {
-    struct counter counter = {.is_open = check_is_set("CHECK_COMBINES") &&
+    struct counter counter = {.is_open = check_setting("CHECK_COMBINES", 0) > 0 &&
                                          sysconf(_SC_NPROCESSORS_ONLN) >= t->size};
     if (!counter.is_open)
         return counter;
