@@ -33,6 +33,10 @@ struct RankBlock {
     bool may_have_threads = true;  ///< ranks ask for MPI_THREAD_MULTIPLE, or nobody knows yet
 };
 
+/// Cores that each of a node's ranks has to itself, by what one process sees: it may run on `own`
+/// cores, whoever started it on `of_parent`. Fewer than one: 0.
+std::size_t cores_a_rank(std::size_t own, std::size_t of_parent, std::size_t node_ranks) noexcept;
+
 /// A process of a job and the ranks that it hosts: one under `mpiexec --ranks process`, all of the
 /// node for a team of threads, a block of them in a host program. Owns the connection to the
 /// launcher and the mapped node heap.

@@ -40,6 +40,11 @@ unsigned count_cpus(const engine::Directory& directory)
 
 }  // namespace
 
+std::size_t cores_a_rank(std::size_t own, std::size_t of_parent, std::size_t node_ranks) noexcept
+{
+    return std::min(own, std::max(own, of_parent) / node_ranks);
+}
+
 /// How many instances each rank has, as far as settings say. Each takes some memory and, asleep, a
 /// thread; what has to see all messages of a rank sees one.
 std::uint32_t Process::choose_instances() const
@@ -52,9 +57,11 @@ std::uint32_t Process::choose_instances() const
     if (!is_usual || !block_.may_have_threads) {
         return 1;
     }
-    const std::size_t cores_a_rank =
-        platform::allowed_cpus().size() / static_cast<std::size_t>(node_rank_count());
-    const std::uint64_t wanted = knobs_.instances != 0 ? knobs_.instances : cores_a_rank;
+    const std::uint64_t wanted =
+        knobs_.instances != 0
+            ? knobs_.instances
+            : cores_a_rank(platform::allowed_cpus().size(), platform::count_cpus_of_parent(),
+                           static_cast<std::size_t>(node_rank_count()));
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, engine::instances_max));
 }
 

@@ -103,6 +103,15 @@ std::vector<unsigned> allowed_cpus()
     return cpus;
 }
 
+std::size_t count_cpus_of_parent() noexcept
+{
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    return ::sched_getaffinity(::getppid(), sizeof allowed, &allowed) == 0
+               ? static_cast<std::size_t>(CPU_COUNT(&allowed))
+               : 0;
+}
+
 bool can_run_on(unsigned cpu) noexcept
 {
     cpu_set_t before;

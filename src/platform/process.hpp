@@ -34,6 +34,10 @@ std::string machine_name();
 /// Numbers of the cores that the calling thread may run on.
 std::vector<unsigned> allowed_cpus();
 
+/// How many cores whoever started this process may run on, 0 where that cannot be known. A launcher
+/// that binds each process to cores of its own may run on all that the job has.
+std::size_t count_cpus_of_parent() noexcept;
+
 /// Whether a thread of this process may be put on that cpu: it exists, and no limit of the system's
 /// (a container's cpuset) is against it.
 bool can_run_on(unsigned cpu) noexcept;
