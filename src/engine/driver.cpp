@@ -126,9 +126,14 @@ int Driver::take_frames()
         // Who looks for one message and has it goes on with it: to take those behind it here would
         // copy them once more. Likewise who has nothing open after a long one: a burst of them
         // would keep a call that posts receives for as long as it lasts, and find no receive from
-        // then on. The next sweep begins at another lane.
+        // then on. And where ranks share cores, who is ahead in collectives is to wait for room in
+        // his lane, and give his core away, rather than to fill this rank's memory: one frame of
+        // each is kept. The next sweep begins at another lane.
         const bool is_expecting = expected_ != nullptr;
+        const std::uint32_t frames_ahead_max =
+            node_.is_oversubscribed ? node_.rank_count : frames_a_sweep;
         rank_.has_left_frames = true;
+        frames_ahead_ = 0;
         do {
             if (!rank_.inbound.poll(frame)) {
                 rank_.has_left_frames = false;
@@ -136,7 +141,8 @@ int Driver::take_frames()
             }
             take_inbound(frame);
             ++taken;
-        } while (taken < frames_a_sweep && (expected_ != nullptr) == is_expecting &&
+        } while (taken < frames_a_sweep && frames_ahead_ < frames_ahead_max &&
+                 (expected_ != nullptr) == is_expecting &&
                  (frame.payload_bytes <= node_.knobs.eager_limit || has_open_work()));
     }
     transport::self::Endpoint own{&rank_.loopback, &allocator()};

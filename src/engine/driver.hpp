@@ -190,6 +190,9 @@ class Driver {
         return lane != nullptr ? lane : find_inbound(sender);
     }
 
+    /// The frame at hand is of a member who is ahead of this one in a collective, and was kept.
+    void note_frame_ahead() noexcept { ++frames_ahead_; }
+
     /// Whether a frame may be taken out of turn, from the one lane that the caller looks at; now
     /// and then he has to look at all of them (poll_frames).
     bool may_pass_over() noexcept { return ++frames_out_of_turn_ < frames_a_sweep; }
@@ -338,6 +341,7 @@ class Driver {
     RankLock& lock_;
     const Role role_;
     const bool is_local_;
+    std::uint32_t frames_ahead_ = 0;  ///< taken in the sweep under way, see note_frame_ahead()
     transport::Port* const port_;
     observe::Tracer* tracer_;
     QuickReceive* expected_ = nullptr;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/match.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <new>
+#include <span>
+#include <utility>
 
 #include "platform/cpu.hpp"
 
@@ -77,7 +81,7 @@ MatchContext::Bin& MatchContext::bin(const transport::FrameHeader& name) noexcep
     if (is_collective()) {
         hash += name.sequence * 0xC2B2'AE3DU;
     }
-    return bins_[hash >> 20 & bin_mask_];
+    return bins_[hash >> (32 - hash_bits) & bin_mask_];
 }
 
 bool MatchContext::is_same(const transport::FrameHeader& a,
@@ -121,7 +125,7 @@ void MatchContext::post(engine::Op* receive) noexcept
 std::uint32_t MatchContext::withdraw(const engine::GraphInstance* run) noexcept
 {
     std::uint32_t count = 0;
-    for (const Bin& each : bins_) {
+    for (const Bin& each : std::span(bins_, bin_mask_ + 1ULL)) {
         for (engine::Op* op = each.posted.first(); op != nullptr; op = op->next) {
             if (op->graph == run) {
                 op->size_bytes = 0;
@@ -146,14 +150,50 @@ bool MatchContext::cancel(engine::Op* receive) noexcept
     return false;
 }
 
+void MatchContext::push_back(Bin& home, Unexpected* message) noexcept
+{
+    message->next_in_bin = nullptr;
+    message->previous_in_bin = home.last;
+    (home.last != nullptr ? home.last->next_in_bin : home.first) = message;
+    home.last = message;
+}
+
+/// Each new bin takes what belongs there from one old bin, so that receives keep their order;
+/// messages come in the order in which they arrived.
+void MatchContext::grow(memory::Allocator& allocator) noexcept
+{
+    const std::uint32_t old_count = bin_mask_ + 1;
+    const std::uint32_t count = std::min(growth * old_count, bin_count_max);
+    void* const place = allocator.allocate(count * sizeof(Bin));
+    may_grow_ = place != nullptr && count < bin_count_max;
+    if (place == nullptr) {
+        return;  // a longer search is right, too
+    }
+    Bin* const old_bins = std::exchange(bins_, static_cast<Bin*>(place));
+    std::uninitialized_value_construct_n(bins_, count);
+    bin_mask_ = count - 1;
+    for (Bin& old : std::span(old_bins, old_count)) {
+        for (engine::Op* op = old.posted.first(); op != nullptr;) {
+            engine::Op* const moved = op;
+            op = op->next;
+            bin(moved->header).posted.push_back(moved);
+        }
+    }
+    for (Unexpected* message = first_arrival_; message != nullptr;
+         message = message->next_arrival) {
+        push_back(bin(message->header), message);
+    }
+    if (old_bins != first_bins_) {
+        allocator.free(old_bins);
+    }
+}
+
 void MatchContext::keep(Unexpected* message) noexcept
 {
     const Timer timer(*counters_);
     add(counters_->unexpected_queue, counters_->unexpected_queue_max, 1);
-    Bin& home = bin(message->header);
-    message->previous_in_bin = home.last;
-    (home.last != nullptr ? home.last->next_in_bin : home.first) = message;
-    home.last = message;
+    ++kept_;
+    push_back(bin(message->header), message);
     message->previous_arrival = last_arrival_;
     (last_arrival_ != nullptr ? last_arrival_->next_arrival : first_arrival_) = message;
     last_arrival_ = message;
@@ -183,6 +223,7 @@ void MatchContext::remove(Unexpected* message) noexcept
 {
     const Timer timer(*counters_);
     add(counters_->unexpected_queue, counters_->unexpected_queue_max, one_less);
+    --kept_;
     Bin& home = bin(message->header);
     (message->previous_in_bin != nullptr ? message->previous_in_bin->next_in_bin : home.first) =
         message->next_in_bin;

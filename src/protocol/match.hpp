@@ -7,7 +7,9 @@
 // A context is one communicator's table in a rank. Receives and messages with the same exact name
 // meet in a bin of a hash table; receives with a wildcard stand apart in posting order. A message
 // takes the earlier of the first fit of its bin and the first fit among the wildcards. Messages
-// hang in their bin and in one list of arrivals, which receives with a wildcard walk.
+// hang in their bin and in one list of arrivals, which receives with a wildcard walk. There are
+// more bins where many wait: a search that misses is as short with ten thousand messages as with
+// ten.
 //
 // Everything is plain data in the node heap and belongs to the rank's executor.
 #pragma once
@@ -50,9 +52,14 @@ class MatchContext {
     /// `counters` of the rank, which outlive the context. `has_bins`: else all exact names share
     /// one list, as in older matchers.
     MatchContext(std::uint32_t context, engine::RankCounters& counters, bool has_bins = true)
-        : context_(context), bin_mask_(has_bins ? bin_count - 1 : 0), counters_(&counters)
+        : context_(context),
+          bin_mask_(has_bins ? first_bin_count - 1 : 0),
+          may_grow_(has_bins),
+          counters_(&counters)
     {
     }
+    MatchContext(const MatchContext&) = delete;
+    MatchContext& operator=(const MatchContext&) = delete;
 
     std::uint32_t context() const noexcept { return context_; }
 
@@ -84,6 +91,14 @@ class MatchContext {
     Unexpected* find(const transport::FrameHeader& wanted) noexcept;
     void remove(Unexpected* message) noexcept;
 
+    /// After keep() or post(): takes more bins from `allocator` where those there are crowded.
+    void make_room(memory::Allocator& allocator) noexcept
+    {
+        if (kept_ + posted_ > crowd * (bin_mask_ + 1ULL) && may_grow_) [[unlikely]] {
+            grow(allocator);
+        }
+    }
+
     MatchContext* next = nullptr;  ///< in the rank's table of contexts
 
   private:
@@ -92,8 +107,15 @@ class MatchContext {
         Unexpected* first = nullptr;
         Unexpected* last = nullptr;
     };
-    static constexpr std::uint32_t bin_count = 64;
+    static constexpr std::uint32_t first_bin_count = 64;
+    static constexpr std::uint32_t growth = 8;
+    static constexpr unsigned hash_bits = 12;  ///< so many say the bin
+    static constexpr std::uint32_t bin_count_max = 1U << hash_bits;
+    static constexpr std::uint64_t crowd = 2;  ///< for each bin
     class Timer;
+
+    void grow(memory::Allocator& allocator) noexcept;
+    static void push_back(Bin& home, Unexpected* message) noexcept;
 
     void count_posted(std::uint64_t change) noexcept;
     engine::Op* find_posted(const transport::FrameHeader& message) noexcept;
@@ -103,13 +125,16 @@ class MatchContext {
 
     std::uint32_t context_;
     std::uint32_t bin_mask_;
+    bool may_grow_;
+    std::uint64_t kept_ = 0;    ///< messages, now
     std::uint64_t posts_ = 0;   ///< so far
     std::uint64_t posted_ = 0;  ///< now
     engine::OpList wild_;
     Unexpected* first_arrival_ = nullptr;
     Unexpected* last_arrival_ = nullptr;
     engine::RankCounters* counters_;
-    Bin bins_[bin_count];
+    Bin* bins_ = first_bins_;
+    Bin first_bins_[first_bin_count];
 };
 
 /// All contexts of a rank.

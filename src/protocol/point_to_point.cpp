@@ -185,11 +185,15 @@ Unexpected* keep_copy(Driver& driver, MatchContext& context, transport::FrameHea
     std::memcpy(message->payload(), payload, bytes);
     count_unexpected(driver, driver.allocator().usable_bytes(message));
     context.keep(message);
+    context.make_room(driver.allocator());
     return message;
 }
 
 void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
 {
+    if (is_collective(context.context())) {
+        driver.note_frame_ahead();
+    }
     note_kept(driver,
               *keep_copy(driver, context, frame.header, frame.payload, frame.payload_bytes));
 }
@@ -217,6 +221,7 @@ void keep_offer(Driver& driver, MatchContext& context, transport::FrameHeader he
     message->offered = offer.send;
     message->message_bytes = offer.size_bytes;
     context.keep(message);
+    context.make_room(driver.allocator());
     note_kept(driver, *message);
 }
 
@@ -460,6 +465,7 @@ void start_receive(Driver& driver, Op* op)
             driver.mark_open(op);
         }
         context.post(op);
+        context.make_room(driver.allocator());
         return;
     }
     context.remove(message);

@@ -6,9 +6,12 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -115,10 +118,11 @@ class Model {
     bool with_sequences_;
 };
 
-class Run {
+class Comparison {
   public:
-    explicit Run(const Names& names)
+    Comparison(const Names& names, memory::Allocator& allocator)
         : names_(names),
+          allocator_(allocator),
           context_(names.with_sequences ? 5U : 4U, counters_, names.has_bins),
           model_(names.with_sequences)
     {
@@ -175,6 +179,7 @@ class Run {
         Op* op = &ops_.emplace_back();
         op->header = wanted;
         context_.post(op);
+        context_.make_room(allocator_);
         model_.posted.push_back(op);
     }
 
@@ -189,6 +194,7 @@ class Run {
         Unexpected* message = &messages_.emplace_back();
         message->header = name;
         context_.keep(message);
+        context_.make_room(allocator_);
         model_.arrived.push_back(message);
     }
 
@@ -206,6 +212,7 @@ class Run {
     }
 
     Names names_;
+    memory::Allocator& allocator_;
     engine::RankCounters counters_;
     MatchContext context_;
     std::uint64_t posted_max_ = 0;
@@ -218,9 +225,11 @@ class Run {
 
 bool matches_like_the_model(const Names& names)
 {
-    return rc::check([names] {
+    // One heap for all programs; what they leave in it is of no concern.
+    const auto heap = memory::make_heap(1);
+    return rc::check([names, &heap] {
         const std::vector<Step> program = *any_program(names);
-        Run run(names);
+        Comparison run(names, heap->for_rank(0));
         for (const Step& step : program) {
             run.step(step);
         }
@@ -248,6 +257,44 @@ TEST(MatchProperty, OneListMatchesLikeTheBins)
 {
     EXPECT_TRUE(matches_like_the_model({true, false, true, false}));
     EXPECT_TRUE(matches_like_the_model({false, true, true, false}));
+}
+
+/// Names that hardly ever meet, until there are bins for thousands; then all goes again.
+TEST(MatchProperty, BinsBecomeMoreWithWhatWaits)
+{
+    for (const bool with_sequences : {false, true}) {
+        const auto heap = memory::make_heap(1);
+        std::mt19937 random(7);
+        const auto draw = [&random](int least, int most) {
+            return std::uniform_int_distribution(least, most)(random);
+        };
+        Comparison run({!with_sequences, with_sequences, true}, heap->for_rank(0));
+        for (int i = 0; i < 6000; ++i) {
+            const Deed deed = draw(0, 1) == 0 ? Deed::receive : Deed::arrive;
+            run.step({deed, draw(0, 511), draw(draw(0, 20) == 0 ? -1 : 0, 511),
+                      static_cast<std::uint32_t>(draw(0, 2)), 0});
+        }
+        for (int i = 0; i < 500; ++i) {
+            run.step({Deed::cancel, 0, 0, 0, static_cast<std::size_t>(draw(0, 10'000))});
+        }
+        run.empty();
+    }
+}
+
+/// Without memory the search is longer, and finds the same.
+TEST(MatchProperty, WithoutMemoryTheFirstBinsDo)
+{
+    const auto heap = memory::make_heap(1);
+    memory::Allocator& allocator = heap->for_rank(0);
+    for (std::size_t bytes = std::size_t{1} << 26; bytes >= 256; bytes /= 2) {
+        while (allocator.allocate(bytes) != nullptr) {
+        }
+    }
+    Comparison run({true, false, true}, allocator);
+    for (std::int32_t i = 0; i < 1000; ++i) {
+        run.step({i % 2 == 0 ? Deed::receive : Deed::arrive, i % 300, i / 2, 0, 0});
+    }
+    run.empty();
 }
 
 /// What a step of each kind costs is counted when somebody asks for it, and not before.
