@@ -4,8 +4,10 @@
 #include <memory>
 #include <numeric>
 
+#include "abi/any_time.hpp"
 #include "abi/call_order.hpp"
 #include "abi/reordered.hpp"
+#include "abi/tag_spreading.hpp"
 #include "abi/topology_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/agreement.hpp"
@@ -239,13 +241,29 @@ int create_reordered(Call& call, Communicator& comm, const AdjacentGraph& graph,
     return create_adjacent(call, comm, std::move(graphs[place]), member_at, made);
 }
 
+/// Each member gives its own neighbours.
+int create_given(Call& call, Communicator& comm, AdjacentGraph graph, bool may_reorder,
+                 MPI_Comm* made)
+{
+    if (may_reorder) {
+        const auto sites = find_sites(call, comm, comm.size());
+        if (!sites) {
+            return fail_for_memory(call);
+        }
+        if (!sites->empty()) {
+            return create_reordered(call, comm, graph, *sites, made);
+        }
+    }
+    return create_adjacent(call, comm, std::move(graph), {}, made);
+}
+
 }  // namespace
 
 namespace call {
 
 int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
                                const int sources[], const int* sourceweights, int outdegree,
-                               const int destinations[], const int* destweights, MPI_Info /*info*/,
+                               const int destinations[], const int* destweights, MPI_Info info,
                                int reorder, MPI_Comm* comm_dist_graph)
 {
     const bool is_weighted = sourceweights != MPI_UNWEIGHTED && destweights != MPI_UNWEIGHTED;
@@ -276,21 +294,14 @@ int Dist_graph_create_adjacent(Call& call, Communicator* comm_old, int indegree,
         graph.source_weights = copy_of(sourceweights, indegree);
         graph.destination_weights = copy_of(destweights, outdegree);
     }
-    if (reorder != 0) {
-        const auto sites = find_sites(call, *comm_old, comm_old->size());
-        if (!sites) {
-            return fail_for_memory(call);
-        }
-        if (!sites->empty()) {
-            return create_reordered(call, *comm_old, graph, *sites, comm_dist_graph);
-        }
-    }
-    return create_adjacent(call, *comm_old, std::move(graph), {}, comm_dist_graph);
+    error = create_given(call, *comm_old, std::move(graph), reorder != 0, comm_dist_graph);
+    return error == MPI_SUCCESS ? take_first_hints(call, *comm_dist_graph, hints_of(call, info))
+                                : error;
 }
 
 int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sources[],
                       const int degrees[], const int destinations[], const int* weights,
-                      MPI_Info /*info*/, int reorder, MPI_Comm* comm_dist_graph)
+                      MPI_Info info, int reorder, MPI_Comm* comm_dist_graph)
 {
     int error = check_intra(call, *comm_old);
     if (error == MPI_SUCCESS) {
@@ -324,7 +335,9 @@ int Dist_graph_create(Call& call, Communicator* comm_old, int n, const int sourc
     }
     const std::vector<Edge> edges =
         own_edges(list(sources, n), degrees, destinations, is_weighted ? weights : nullptr);
-    return create_from_edges(call, *comm_old, edges, is_weighted, reorder != 0, comm_dist_graph);
+    error = create_from_edges(call, *comm_old, edges, is_weighted, reorder != 0, comm_dist_graph);
+    return error == MPI_SUCCESS ? take_first_hints(call, *comm_dist_graph, hints_of(call, info))
+                                : error;
 }
 
 int Dist_graph_neighbors_count(Call& call, Communicator* comm, int* indegree, int* outdegree,

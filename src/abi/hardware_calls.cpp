@@ -16,6 +16,7 @@
 #include "abi/call_order.hpp"
 #include "abi/check.hpp"
 #include "abi/new_communicator.hpp"
+#include "abi/tag_spreading.hpp"
 #include "abi_calls.hpp"
 #include "object/collective.hpp"
 #include "object/process.hpp"
@@ -254,11 +255,14 @@ int Comm_split_type(Call& call, Communicator* comm, int split_type, int key, MPI
         return error;
     }
     const Shared shared = find_shared(rank, *comm, given, offers);
-    const int error = split_in_turn(call, *comm, shared.color, key, newcomm);
-    if (error == MPI_SUCCESS && *newcomm != MPI_COMM_NULL && !shared.name.empty()) {
+    if (const int error = split_in_turn(call, *comm, shared.color, key, newcomm);
+        error != MPI_SUCCESS) {
+        return error;
+    }
+    if (*newcomm != MPI_COMM_NULL && !shared.name.empty()) {
         name_resource(call, info, shared.name);
     }
-    return error;
+    return take_first_hints(call, *newcomm, given);
 }
 
 int Get_hw_resource_info(Call& call, MPI_Info* hw_info)

@@ -118,6 +118,13 @@ int take_first_hints(Call& call, Communicator& made, const object::Info& hints)
     return MPI_SUCCESS;
 }
 
+int take_first_hints(Call& call, MPI_Comm made, const object::Info& hints)
+{
+    return made != MPI_COMM_NULL
+               ? take_first_hints(call, *object::find_communicator(rank_of(call), made), hints)
+               : MPI_SUCCESS;
+}
+
 namespace {
 
 /// All members are in the call, and agree on what they want. True: nothing of the communicator was

@@ -112,8 +112,10 @@ static void fail_alone(struct check* t)
 // All ways to a promised communicator; one member that does not promise keeps the old way.
 static void make_all_ways(struct check* t)
 {
-    MPI_Comm made[4], self;
+    enum { ways = 7 };
+    MPI_Comm made[ways], self;
     MPI_Request request;
+    const int own_number = t->rank, no_edges = 0;
     MPI_Info yes = make_info(t, promise, "true");
     MPI_Info own = make_info(t, promise, t->rank == t->size - 1 ? "false" : "true");
     CHECK_CALL(t, MPI_Comm_dup_with_info(MPI_COMM_WORLD, own, &made[0]));
@@ -122,8 +124,13 @@ static void make_all_ways(struct check* t)
     CHECK_CALL(t, MPI_Comm_idup_with_info(MPI_COMM_WORLD, yes, &made[2], &request));
     CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_CALL(t, MPI_Comm_dup_with_info(MPI_COMM_WORLD, yes, &made[3]));
+    CHECK_CALL(t, MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, yes, &made[4]));
+    CHECK_CALL(t, MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_UNWEIGHTED, 0, NULL,
+                                                 MPI_UNWEIGHTED, yes, 0, &made[5]));
+    CHECK_CALL(t, MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &own_number, &no_edges, NULL,
+                                        MPI_UNWEIGHTED, yes, 1, &made[6]));
     CHECK_CALL(t, MPI_Comm_dup_with_info(MPI_COMM_SELF, yes, &self));
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < ways; ++i) {
         CHECK_CALL(t, MPI_Comm_set_errhandler(made[i], MPI_ERRORS_RETURN));
         CHECK_INT(t, is_spread(made[i]), i >= 2 && spreads());
         CHECK_INT(t, check_has_hint(t, made[i], promise, "true"), i >= 2 || t->rank != t->size - 1);
