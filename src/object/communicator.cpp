@@ -177,6 +177,9 @@ Communicator::~Communicator()
         engine::leave_shelf(allocator, *seat_.shelf);
     }
     owner_.contexts().drop(scope_->context);
+    if (scope_->context != 0) {
+        owner_.forget_context(scope_->context);
+    }
     allocator.free(joint_);
     allocator.free(scope_);
     if (error_handler_->drop_reference()) {

@@ -106,7 +106,12 @@ class Communicator {
     std::uint32_t context() const noexcept { return scope_->context; }
     /// Context of messages that the library sends for itself; no communicator's own, for context
     /// ids stay below the bit.
-    std::uint32_t internal_context() const noexcept { return scope_->context | 0x8000'0000U; }
+    std::uint32_t internal_context() const noexcept { return scope_->context | internal_bit; }
+    /// All contexts of messages of a communicator with that context.
+    static std::array<std::uint32_t, 4> contexts_of(std::uint32_t context) noexcept
+    {
+        return {context, context | 1U, context | internal_bit, context | internal_bit | 1U};
+    }
     /// For one that was created before its context was known; 0 stands for that. Requires that
     /// nothing was started on it.
     void set_context(std::uint32_t context) noexcept;
@@ -227,6 +232,7 @@ class Communicator {
     RecentGraphs& recent_graphs() noexcept { return recent_graphs_; }
 
   private:
+    static constexpr std::uint32_t internal_bit = 0x8000'0000U;
     Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* error_handler);
     ~Communicator();
 

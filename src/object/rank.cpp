@@ -334,6 +334,31 @@ void Rank::reap()
     }
 }
 
+void Rank::forget_context(std::uint32_t context)
+{
+    const auto forget_in = [](Instance& at, std::uint32_t gone) {
+        for (const std::uint32_t each : Communicator::contexts_of(gone)) {
+            protocol::forget_context(*at.driver, each);
+        }
+    };
+    forget_in(first_, context);
+    const engine::InstanceSet others = siblings_.others_of(0);
+    for (std::uint32_t number = 1; number < instance_count(); ++number) {
+        if ((others & engine::set_of(number)) != 0) {
+            contexts_to_forget_.push_back({number, context});
+        }
+    }
+    std::erase_if(contexts_to_forget_, [&](const ContextAt& left) {
+        Instance& at = instance(left.instance);
+        if (!at.door.try_enter()) {
+            return false;
+        }
+        forget_in(at, left.context);
+        at.door.leave();
+        return true;
+    });
+}
+
 bool Rank::spreads_communicators() const noexcept
 {
     return !more_.empty() && first_.door.lock().is_enabled() && process_.scheduler() == nullptr &&

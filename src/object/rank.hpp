@@ -104,6 +104,9 @@ class Rank : public RankAccess {
     void bury(Communicator& comm);
     /// Requires: inside the first instance.
     void reap();
+    /// No communicator has this context any more: what the instances know of it is given back; of
+    /// those that other threads are in, at a later call. Requires: inside the first instance.
+    void forget_context(std::uint32_t context);
     AnyTimePart& any_time() noexcept { return *any_time_; }
     KeyvalTable& keyvals() noexcept { return keyvals_; }
     /// By handle; those of derived types lie in these.
@@ -171,6 +174,11 @@ class Rank : public RankAccess {
     engine::Siblings siblings_;
     std::mutex burying_;
     std::vector<Communicator*> buried_;
+    struct ContextAt {
+        std::uint32_t instance;
+        std::uint32_t context;
+    };
+    std::vector<ContextAt> contexts_to_forget_;  ///< see forget_context()
     std::unique_ptr<Group> empty_group_;
     Communicator* ground_ = nullptr;
     Phase world_phase_ = Phase::before_init;

@@ -235,9 +235,33 @@ void MatchContext::remove(Unexpected* message) noexcept
         message->previous_arrival;
 }
 
+void MatchContext::free_bins(memory::Allocator& allocator) noexcept
+{
+    if (bins_ != first_bins_) {
+        allocator.free(bins_);
+    }
+}
+
+void MatchTable::forget(memory::Allocator& allocator, std::uint32_t id) noexcept
+{
+    for (MatchContext** link = &bucket_of(id); *link != nullptr; link = &(*link)->next) {
+        MatchContext* const known = *link;
+        if (known->context() != id) {
+            continue;
+        }
+        if (known->is_empty()) {
+            *link = known->next;
+            recent_ = recent_ == known ? nullptr : recent_;
+            known->free_bins(allocator);
+            allocator.free(known);
+        }
+        return;
+    }
+}
+
 MatchContext* MatchTable::context(memory::Allocator& allocator, std::uint32_t id) noexcept
 {
-    MatchContext*& bucket = buckets_[(id * 0x9E37'79B1U >> 16) % bucket_count];
+    MatchContext*& bucket = bucket_of(id);
     for (MatchContext* known = bucket; known != nullptr; known = known->next) {
         if (known->context() == id) {
             recent_ = known;

@@ -99,6 +99,11 @@ class MatchContext {
         }
     }
 
+    /// No receive is posted in it, and no message kept.
+    bool is_empty() const noexcept { return posted_ == 0 && kept_ == 0; }
+    /// Gives added bins back. Requires: is_empty(), and it is not used any more.
+    void free_bins(memory::Allocator& allocator) noexcept;
+
     MatchContext* next = nullptr;  ///< in the rank's table of contexts
 
   private:
@@ -149,11 +154,18 @@ class MatchTable {
     /// The context, made if this is the first that is heard of it (a peer may use a new
     /// communicator before this rank has finished making it). Null: the heap is exhausted.
     MatchContext* context(memory::Allocator& allocator, std::uint32_t id) noexcept;
+    /// Gives a context back where no receive is posted in it and no message kept. Nobody holds it.
+    void forget(memory::Allocator& allocator, std::uint32_t id) noexcept;
     /// The last one that was asked for; null: none was.
     MatchContext* recent() const noexcept { return recent_; }
 
   private:
     static constexpr std::size_t bucket_count = 64;
+    MatchContext*& bucket_of(std::uint32_t id) noexcept
+    {
+        return buckets_[(id * 0x9E37'79B1U >> 16) % bucket_count];
+    }
+
     MatchContext* recent_ = nullptr;
     MatchContext* buckets_[bucket_count] = {};
     engine::RankCounters* counters_;

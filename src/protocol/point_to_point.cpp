@@ -528,8 +528,12 @@ bool is_quiet(engine::RankState& rank)
 
 bool is_unused(Driver& driver, std::uint32_t context)
 {
-    const MatchContext& messages = context_of(driver, context);
-    return !messages.has_posted() && !messages.keeps_messages();
+    return context_of(driver, context).is_empty();
+}
+
+void forget_context(Driver& driver, std::uint32_t context)
+{
+    part_of(driver.rank()).match.forget(driver.allocator(), context);
 }
 
 Unexpected* probe(Driver& driver, const transport::FrameHeader& wanted)

@@ -61,6 +61,10 @@ bool is_quiet(engine::RankState& rank);
 /// No receive is posted in that context, and no message kept.
 bool is_unused(engine::Driver& driver, std::uint32_t context);
 
+/// Gives back what the rank knows of a context that no communicator has any more, unless a message
+/// of it was never received.
+void forget_context(engine::Driver& driver, std::uint32_t context);
+
 /// A message that `wanted` fits and that has arrived, still there to be received; null if none.
 /// Looks only; the caller makes progress.
 Unexpected* probe(engine::Driver& driver, const transport::FrameHeader& wanted);

@@ -322,6 +322,35 @@ TEST(MatchProperty, TimeIsTakenWhenItIsAskedFor)
     EXPECT_EQ(counters.match_work_ns, before);
 }
 
+TEST(MatchProperty, ATableForgetsWhatIsEmpty)
+{
+    const auto heap = memory::make_heap(1);
+    memory::Allocator& allocator = heap->for_rank(0);
+    engine::RankCounters counters;
+    MatchTable table(counters);
+    MatchContext* const kept = table.context(allocator, 8);
+    std::deque<Op> ops(1000);
+    for (Op& op : ops) {
+        op.header = {.context = 8, .source = 1, .tag = 1};
+        kept->post(&op);
+        kept->make_room(allocator);
+    }
+    const std::uint64_t before = heap->statistics().bytes_reserved;
+    for (std::uint32_t id = 10; id < 100'000; id += 2) {
+        ASSERT_NE(table.context(allocator, id), nullptr);
+        table.forget(allocator, id);
+        table.forget(allocator, id + 1);  // nothing was heard of it
+        ASSERT_EQ(table.recent(), nullptr);
+        table.forget(allocator, 8);
+    }
+    EXPECT_LE(heap->statistics().bytes_reserved, before + (1U << 20));
+    EXPECT_EQ(table.context(allocator, 8), kept) << "receives are posted in it";
+    while (kept->take_posted(ops.front().header) != nullptr) {
+    }
+    table.forget(allocator, 8);
+    EXPECT_EQ(table.recent(), nullptr);
+}
+
 TEST(MatchProperty, ATableKeepsItsContexts)
 {
     // One heap for all programs; what they leave in it is of no concern.
