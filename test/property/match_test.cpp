@@ -6,7 +6,6 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
