@@ -111,7 +111,7 @@ bool is_unusual_buffer(const Call& call, const void* buffer, MPI_Count count,
 inline bool is_buffer(const Call& call, const void* buffer, MPI_Count count,
                       MPI_Datatype datatype) noexcept
 {
-    return reinterpret_cast<std::uintptr_t>(buffer) >= call.rank().plain_address_min ||
+    return object::is_plain_buffer(call.rank(), buffer) ||
            is_unusual_buffer(call, buffer, count, datatype);
 }
 

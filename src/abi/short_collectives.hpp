@@ -50,7 +50,7 @@ struct Visitor {
 {
     const object::Datatype* const type = usual_type(access, datatype);
     if (type == nullptr || static_cast<std::uint64_t>(count) > elements_max ||
-        reinterpret_cast<std::uintptr_t>(buf) < access.plain_address_min) [[unlikely]] {
+        !object::is_plain_buffer(access, buf)) [[unlikely]] {
         return 0;
     }
     return static_cast<std::uint64_t>(count) * type->size_bytes;

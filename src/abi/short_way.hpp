@@ -89,10 +89,8 @@ constexpr std::uint64_t elements_max = 1U << 20;
         bytes > found->driver().node().whole_bytes_max) [[unlikely]] {
         return {};
     }
-    if (reinterpret_cast<std::uintptr_t>(buf) < access->plain_address_min) [[unlikely]] {
-        if (!needs_no_buffer(*access, count)) {
-            return {};
-        }
+    if (!object::is_plain_buffer(*access, buf) && !needs_no_buffer(*access, count)) [[unlikely]] {
+        return {};
     }
     return {.rank = &rank,
             .comm = found,

@@ -22,11 +22,10 @@ platform::DeviceMemory::Watch watch_of(config::DeviceMemoryChoice choice)
 
 }  // namespace
 
-const platform::DeviceMemory& Process::device_memory()
+platform::DeviceMemory& Process::device_memory()
 {
     std::call_once(has_looked_for_devices_, [this] {
-        device_memory_ =
-            std::make_unique<const platform::DeviceMemory>(watch_of(knobs_.device_memory));
+        device_memory_ = std::make_unique<platform::DeviceMemory>(watch_of(knobs_.device_memory));
     });
     return *device_memory_;
 }

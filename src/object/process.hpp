@@ -117,7 +117,7 @@ class Process {
     }
 
     /// What its ranks begin with: looking for drivers takes a search in many folders. Any rank.
-    const platform::DeviceMemory& device_memory();
+    platform::DeviceMemory& device_memory();
 
     /// Says once which settings of the environment nobody knows, in one process of the job.
     void warn_about_settings();
@@ -183,12 +183,11 @@ class Process {
     HostDirectory* hosts_ = nullptr;  ///< written while the process initialises
     std::unique_ptr<HostedScheduler> scheduler_;
     std::once_flag has_looked_for_devices_;
-    std::unique_ptr<const platform::DeviceMemory>
-        device_memory_;                     ///< written once, by the first to ask
-    std::atomic<bool> has_started_{false};  ///< set by ranks that call MPI_Init
-    std::atomic<bool> has_warned_{false};   ///< set by the first rank to ask
-    std::atomic<int> finalized_count_{0};   ///< written by ranks that end, or begin again
-    bool has_left_ = false;                 ///< touched by ranks that end, under a mutex of theirs
+    std::unique_ptr<platform::DeviceMemory> device_memory_;  ///< written once, by the first to ask
+    std::atomic<bool> has_started_{false};                   ///< set by ranks that call MPI_Init
+    std::atomic<bool> has_warned_{false};                    ///< set by the first rank to ask
+    std::atomic<int> finalized_count_{0};  ///< written by ranks that end, or begin again
+    bool has_left_ = false;                ///< touched by ranks that end, under a mutex of theirs
     std::vector<std::unique_ptr<Rank>> ranks_;
 };
 

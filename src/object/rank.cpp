@@ -83,10 +83,13 @@ base::Outcome Rank::make_parts()
             "the node heap has no room for a rank; raise HEADWAY_HEAP_SIZE, or "
             "the size of /dev/shm"};
     }
-    device_memory_ = std::make_unique<platform::DeviceMemory>(process_.device_memory());
+    device_memory_ = &process_.device_memory();
     compares_types = process_.sent_types() != nullptr;
     if (device_memory_->is_needed() || compares_types) {
         plain_address_min = std::numeric_limits<std::uintptr_t>::max();
+    }
+    if (device_memory_->is_needed() && !compares_types) {
+        devices = device_memory_;
     }
     empty_group_ = std::make_unique<Group>(std::vector<int>{}, world_rank);
     empty_group = empty_group_.get();
@@ -361,8 +364,7 @@ void Rank::forget_context(std::uint32_t context)
 
 bool Rank::spreads_communicators() const noexcept
 {
-    return !more_.empty() && first_.door.lock().is_enabled() && process_.scheduler() == nullptr &&
-           !device_memory_->is_needed();
+    return !more_.empty() && first_.door.lock().is_enabled() && process_.scheduler() == nullptr;
 }
 
 void advance_all(Rank& rank)

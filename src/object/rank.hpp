@@ -89,7 +89,7 @@ class Rank : public RankAccess {
     /// Of messages in that context.
     Instance& instance_of_context(std::uint32_t context) noexcept;
     /// Whether threads may use several instances at once. User-level ranks share cores that would
-    /// have to look at all of them; device drivers are asked by one thread at a time.
+    /// have to look at all of them.
     bool spreads_communicators() const noexcept;
     /// A communicator uses it.
     void open_instance(Instance& used) noexcept
@@ -198,7 +198,7 @@ class Rank : public RankAccess {
     std::vector<std::string> program_words_;  ///< none: the process's
     Info environment_info_;
     int universe_size_ = 0;
-    std::unique_ptr<platform::DeviceMemory> device_memory_;
+    platform::DeviceMemory* device_memory_ = nullptr;  ///< the process's
     int thread_level_ = MPI_THREAD_SINGLE;
     std::int32_t main_thread_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "engine/door.hpp"
 #include "object/handle_table.hpp"
 #include "platform/current_rank.hpp"
+#include "platform/device_memory.hpp"
 
 namespace headway::observe {
 class Tracer;
@@ -51,6 +52,8 @@ struct RankAccess {
     /// Buffers from this address on need no look: those below are null or MPI_IN_PLACE. The top of
     /// the addresses where memory of a device has to be told from others.
     std::uintptr_t plain_address_min = 2;
+    /// Where buffers have to be looked at for memory of a device, and for nothing else; else null.
+    const platform::DeviceMemory* devices = nullptr;
     /// Null unless the job is observed.
     observe::Tracer* tracer = nullptr;
     /// Messages say what their elements are, and receives compare (HEADWAY_CHECK=messages).
@@ -61,6 +64,13 @@ struct RankAccess {
     int world_rank = -1;
     Phase phase = Phase::before_init;
 };
+
+/// Whether a buffer is a usual one: memory of the host. False: one has to look.
+inline bool is_plain_buffer(const RankAccess& rank, const void* buffer) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(buffer) >= rank.plain_address_min ||
+           (rank.devices != nullptr && rank.devices->is_known_host(buffer));
+}
 
 /// The rank whose call this is: that of the calling thread; in a process with one rank, that rank,
 /// also for threads Headway never saw. Null where no rank exists (before MPI_Init or after

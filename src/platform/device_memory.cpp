@@ -92,6 +92,9 @@ void DeviceMemory::look_for_drivers() noexcept
         return;
     }
     loads_seen_ = loads;
+    for (auto& page : host_pages_) {
+        page.store(0, std::memory_order_relaxed);  // relaxed: see there
+    }
     if (void* const library = find_loaded("libcuda.so.1"); library != nullptr) {
         questions_[cuda] = ::dlsym(library, "cuPointerGetAttribute");
     }
@@ -107,7 +110,18 @@ void DeviceMemory::look_for_drivers() noexcept
 
 const char* DeviceMemory::driver_of(const void* address) noexcept
 {
+    const std::lock_guard guard(mutex_);
     look_for_drivers();
+    const char* const driver = ask(address);
+    if (driver == nullptr) {
+        const std::uintptr_t page = page_of(address);
+        host_pages_[page % page_count].store(page, std::memory_order_relaxed);  // see there
+    }
+    return driver;
+}
+
+const char* DeviceMemory::ask(const void* address) noexcept
+{
     if (questions_[cuda] != nullptr && is_cuda_memory(questions_[cuda], address)) {
         return "CUDA";
     }
