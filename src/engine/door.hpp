@@ -73,12 +73,7 @@ class Door {
     /// The calling thread is inside already: it calls from a user's function.
     bool is_own()
     {
-        if (driver_ == nullptr || !lock_.try_lock()) {
-            return false;
-        }
-        const bool is_own = lock_.is_enabled() ? lock_.is_nested() : inside_ != 0;
-        lock_.unlock();
-        return is_own;
+        return driver_ != nullptr && (lock_.is_enabled() ? lock_.is_own() : inside_ != 0);
     }
     /// Null: closed.
     Driver* driver() const noexcept { return driver_; }

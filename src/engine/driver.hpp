@@ -28,7 +28,7 @@ enum class Urgency : std::uint8_t {
 ///
 /// Thread rule: the holder of the rank's ownership word; with several threads in a rank, under its
 /// RankLock.
-class Driver {
+class alignas(64) Driver {
   public:
     enum class Role : std::uint8_t {
         owner,   ///< a thread of the rank, inside the library

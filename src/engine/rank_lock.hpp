@@ -62,6 +62,8 @@ class RankLock {
             lock_.unlock();
         }
     }
+    /// The caller has it. Requires is_enabled().
+    bool is_own() const noexcept { return lock_.is_own(); }
     /// Another thread stands before the door.
     bool is_wanted() const noexcept { return is_enabled_ && lock_.is_wanted(); }
     /// More than one thread has been inside.
@@ -91,6 +93,20 @@ class RankLock {
     void stand_back(unsigned turns)
     {
         stand_back(turns, [] { return false; });
+    }
+
+    /// Whether threads have met at the lock of late. For a thread that sweeps, once a sweep.
+    bool meets_threads() noexcept
+    {
+        // Relaxed: a hint.
+        const std::uint64_t met = counters_.locks_contended.load(std::memory_order_relaxed);
+        if (met != met_before_) {
+            met_before_ = met;
+            sweeps_alone_ = 0;
+        } else if (sweeps_alone_ < sweeps_until_alone) {
+            ++sweeps_alone_;
+        }
+        return met != 0 && sweeps_alone_ < sweeps_until_alone;
     }
 
     /// The thread that makes progress for all that wait for ops of the rank; the others sleep
@@ -181,11 +197,16 @@ class RankLock {
             static_cast<std::uint64_t>(platform::monotonic_ns() - begin_ns));
     }
 
+    /// Some milliseconds of sweeps with a turn each.
+    static constexpr unsigned sweeps_until_alone = 4096;
+
     sync::BiasedLock lock_;
     bool is_enabled_ = false;  ///< written before the second thread enters
     bool has_parker_ = false;
     std::uintptr_t leader_ = 0;
     std::vector<Sleeper> sleepers_;
+    std::uint64_t met_before_ = 0;  ///< these two belong to meets_threads()
+    unsigned sweeps_alone_ = 0;
     ThreadCounters counters_;
 };
 

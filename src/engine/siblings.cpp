@@ -12,7 +12,9 @@ namespace headway::engine {
 
 namespace {
 
-/// Visits of a thread that waits for nothing there between two looks at the other instances.
+/// Visits of a thread that waits for nothing there between two looks at another instance, one after
+/// the other: where each thread of a rank has an instance of its own, each look takes a cache line
+/// from who uses it.
 constexpr unsigned visits_a_look = 64;
 
 /// How long a thread sleeps at most that nobody can be relied on to wake.
@@ -57,13 +59,19 @@ InstanceSet Siblings::own_among(InstanceSet instances) noexcept
     return own;
 }
 
-bool Siblings::have_threads(InstanceSet instances) const noexcept
+void Siblings::note_threads_in(std::uint32_t instance) noexcept
 {
-    bool is_shared = false;
-    for_each(instances, [&](std::uint32_t instance) {
-        is_shared = is_shared || doors_[instance]->lock().is_shared();
-    });
-    return is_shared;
+    if (!have_threads() && doors_[instance]->lock().is_shared()) {
+        have_threads_.store(true, std::memory_order_relaxed);  // relaxed: a hint
+    }
+}
+
+std::uint64_t Siblings::attention_to(std::uint32_t instance) const noexcept
+{
+    Driver* const driver = doors_[instance]->driver();
+    // Relaxed: a statistic.
+    return activity_in(set_of(instance)) +
+           (driver != nullptr ? driver->rank().counters.sweeps.load(std::memory_order_relaxed) : 0);
 }
 
 std::uint64_t Siblings::activity_in(InstanceSet instances) const noexcept
@@ -138,9 +146,6 @@ Elsewhere::Elsewhere(Driver& driver, std::span<Op* const> ops) : own_(driver.ran
         return;
     }
     siblings_ = driver.siblings();
-    // Nobody else can see to one whose lock this thread has.
-    wanted_ = siblings_->own_among(siblings_->others_of(own_));
-    has_threads_ = siblings_->have_threads(siblings_->others_of(own_));
     for (const Op* const op : ops) {
         if (op != nullptr && (op->kind == OpKind::sync_object || op->kind == OpKind::exchange)) {
             wanted_ = siblings_->others_of(own_);  // whatever is attached, or part of it
@@ -150,17 +155,45 @@ Elsewhere::Elsewhere(Driver& driver, std::span<Op* const> ops) : own_(driver.ran
     }
 }
 
+/// Nobody else can see to one whose lock this thread has.
+void Elsewhere::find_own()
+{
+    if (siblings_ != nullptr && !has_found_own_) {
+        has_found_own_ = true;
+        wanted_ |= siblings_->own_among(siblings_->others_of(own_));
+    }
+}
+
 void Elsewhere::visit_siblings()
 {
     if (wanted_ != 0) {
         siblings_->work_in(wanted_);
     }
     if (++visits_ % visits_a_look == 0) {
-        (void)siblings_->look_in(siblings_->others_of(own_) & ~wanted_);
+        find_own();
+        visit_next();
     }
 }
 
-platform::Deadline Elsewhere::alarm(platform::Deadline given) const
+/// Looks in at the next one that nobody has looked after since the last time.
+void Elsewhere::visit_next()
+{
+    const InstanceSet others = siblings_->others_of(own_) & ~wanted_;
+    if (others == 0) {
+        return;
+    }
+    do {
+        looked_at_ = (looked_at_ + 1) % instances_max;
+    } while ((others & set_of(looked_at_)) == 0);
+    siblings_->note_threads_in(looked_at_);
+    const std::uint64_t attention = siblings_->attention_to(looked_at_);
+    if (std::exchange(attention_[looked_at_], attention) == attention) {
+        (void)siblings_->look_in(set_of(looked_at_));
+        attention_[looked_at_] = siblings_->attention_to(looked_at_);
+    }
+}
+
+platform::Deadline Elsewhere::alarm(platform::Deadline given)
 {
     return has_ops() ? platform::earlier(platform::Deadline::after_ns(nap_min_ns), given) : given;
 }

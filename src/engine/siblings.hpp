@@ -44,10 +44,16 @@ class Siblings {
     void work_in(InstanceSet instances);
     /// Those that the calling thread is inside of.
     InstanceSet own_among(InstanceSet instances) noexcept;
-    /// Whether several threads of the rank have been inside any of them.
-    bool have_threads(InstanceSet instances) const noexcept;
+    /// Whether several threads of the rank have been seen inside any of them.
+    bool have_threads() const noexcept
+    {
+        return have_threads_.load(std::memory_order_relaxed);  // relaxed: a hint
+    }
+    void note_threads_in(std::uint32_t instance) noexcept;
     /// A number that changes with what is done in them, mostly.
     std::uint64_t activity_in(InstanceSet instances) const noexcept;
+    /// A number that changes with each sweep in one of them, too.
+    std::uint64_t attention_to(std::uint32_t instance) const noexcept;
 
     /// A thread of `own` is about to park, and has said so in its ownership word: from now on each
     /// of the others is left free by who leaves it, and who comes back to one, or opens one more,
@@ -65,9 +71,12 @@ class Siblings {
     sync::SleepRegister sleepers_{set_of(0)};
     // How often a thread came back. Written by those, read by threads that wait; relaxed, a hint.
     std::atomic<std::uint64_t> returns_{0};
+    // Written once, by threads that look in at the instances; relaxed, a hint.
+    std::atomic<bool> have_threads_{false};
 };
 
 /// What a waiting thread of one instance has to do with the others. Nothing where a rank has one.
+/// A short wait does not look at them: what it would look at, others write all the time.
 class Elsewhere {
   public:
     Elsewhere(Driver& driver, std::span<Op* const> ops);
@@ -81,23 +90,32 @@ class Elsewhere {
     }
     /// Some of what the thread waits for is there, and short messages ring only who is inside; or
     /// it is inside, too.
-    bool has_ops() const noexcept { return wanted_ != 0; }
+    bool has_ops()
+    {
+        find_own();
+        return wanted_ != 0;
+    }
     /// Other threads of the rank may need the core that this one sweeps on.
-    bool has_threads() const noexcept { return has_threads_; }
+    bool has_threads() const noexcept { return siblings_ != nullptr && siblings_->have_threads(); }
     /// When the thread has to look around whether it is woken or not.
-    platform::Deadline alarm(platform::Deadline given) const;
+    platform::Deadline alarm(platform::Deadline given);
 
   private:
     friend class LeftToOthers;
 
     void visit_siblings();
+    void visit_next();
+    void find_own();
     bool are_idle();
 
     Siblings* siblings_ = nullptr;
     std::uint32_t own_;
     InstanceSet wanted_ = 0;
-    bool has_threads_ = false;
+    bool has_found_own_ = false;
     unsigned visits_ = 0;
+    std::uint32_t looked_at_ = 0;  ///< the instance that was looked at last
+    /// attention_to() each when it was; the first look only takes that down.
+    std::array<std::uint64_t, instances_max> attention_{};
     std::uint64_t activity_ = 0;      ///< in the others, when the thread last looked
     std::int64_t idle_since_ns_ = 0;  ///< there has been none since; 0: it never looked
     std::int64_t nap_ns_ = nap_min_ns;

@@ -354,26 +354,74 @@ class News {
     std::uint64_t seen_ = 0;
 };
 
-/// Between two sweeps: leaves the lock to other threads of the rank that work, for longer the more
-/// often they do. Returns how many turns of the run queue to stand back next time.
-/// `has_threads`: others of the rank work elsewhere, perhaps on the same core.
-unsigned stand_back(RankLock& lock, unsigned turns, const News& news, bool has_threads)
-{
-    turns = lock.is_wanted() ? std::clamp(2 * turns, 2U, turns_back_max) : turns - (turns + 3) / 4;
-    // Relaxed: a hint. Where threads have met once, none sweeps without a pause.
-    if (turns == 0 && !has_threads &&
-        lock.counters().locks_contended.load(std::memory_order_relaxed) == 0) {
-        return 0;
+/// What a thread does between two sweeps for others of its rank: leaves them the lock, for longer
+/// the more often they want it, and the core.
+class StandingBack {
+  public:
+    /// `has_threads`: others of the rank work elsewhere, perhaps on the same core.
+    StandingBack(RankLock& lock, const News& news, bool has_threads)
+        : lock_(lock), news_(news), has_threads_(has_threads)
+    {
     }
-    turns = std::max(turns, news.are_usual() ? turns_back_for_news : 1U);
-    // Then it asks for the lock once a turn, for some turns, before it waits for it.
-    const unsigned turns_asking = news.are_usual() ? turns_back_max : 0;
-    const std::int64_t begin_ns = platform::monotonic_ns();
-    unsigned turn = 0;
-    lock.stand_back(turns + turns_asking, [&] { return turn++ >= turns || news(); });
-    const bool is_long = platform::monotonic_ns() - begin_ns > turn * long_turn_ns;
-    return is_long ? 1 : turns;
-}
+
+    void once()
+    {
+        turns_ = lock_.is_wanted() ? std::clamp(2 * turns_, 2U, turns_back_max)
+                                   : turns_ - (turns_ + 3) / 4;
+        // Where threads meet, none sweeps without a pause.
+        if (turns_ == 0 && !lock_.meets_threads() && !is_turn_due()) {
+            return;
+        }
+        turns_ = std::max(turns_, news_.are_usual() ? turns_back_for_news : 1U);
+        // Then it asks for the lock once a turn, for some turns, before it waits for it.
+        const unsigned turns_asking = news_.are_usual() ? turns_back_max : 0;
+        const std::int64_t begin_ns = platform::monotonic_ns();
+        unsigned turn = 0;
+        lock_.stand_back(turns_ + turns_asking, [&] { return turn++ >= turns_ || news_(); });
+        if (platform::monotonic_ns() - begin_ns > turn * long_turn_ns) {
+            turns_ = 1;
+            long_turns_seen = long_turns_remembered;
+            sweeps_a_turn = sweeps_a_turn_min;
+        }
+    }
+
+  private:
+    /// Whether somebody else may need the core: after each sweep where turns were long of late,
+    /// else now and then, to see whether they are; more seldom each time that they are not.
+    bool is_turn_due()
+    {
+        if (!has_threads_) {
+            return false;
+        }
+        if (long_turns_seen != 0) {
+            --long_turns_seen;
+            return true;
+        }
+        if (++sweeps_ < sweeps_a_turn) {
+            return false;
+        }
+        sweeps_ = 0;
+        sweeps_a_turn = std::min(2 * sweeps_a_turn, sweeps_a_turn_max);
+        return true;
+    }
+
+    static constexpr unsigned sweeps_a_turn_min = 16;
+    static constexpr unsigned sweeps_a_turn_max = 512;
+    static constexpr unsigned long_turns_remembered = 256;
+    // Kept from wait to wait, as the thread stays on its core: turns that it still gives because
+    // one has been long, and sweeps before the next one otherwise.
+    static thread_local unsigned long_turns_seen;
+    static thread_local unsigned sweeps_a_turn;
+
+    RankLock& lock_;
+    const News& news_;
+    bool has_threads_;
+    unsigned turns_ = 0;
+    unsigned sweeps_ = 0;
+};
+
+thread_local unsigned StandingBack::long_turns_seen = 0;
+thread_local unsigned StandingBack::sweeps_a_turn = StandingBack::sweeps_a_turn_min;
 
 /// Sweeps until the condition holds (true) or the thread's patience is over. `has_swept`: the
 /// caller has just done so for nothing; where whoever could change that waits for this thread's
@@ -384,8 +432,8 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitRe
     RankLock& lock = driver.lock();
     Patience patience(driver, reason);
     unsigned idle_sweeps = 0;
-    unsigned turns_back = 0;
     News news(driver.rank(), ops);
+    StandingBack standing_back(lock, news, elsewhere.has_threads());
     if (has_swept && driver.node().shares_workers && !patience.goes_on()) {
         return false;
     }
@@ -408,7 +456,7 @@ bool sweep(Driver& driver, Condition condition, std::span<Op* const> ops, WaitRe
             patience = Patience(driver, reason);
             continue;
         }
-        turns_back = stand_back(lock, turns_back, news, elsewhere.has_threads());
+        standing_back.once();
     } while (patience.goes_on());
     return false;
 }

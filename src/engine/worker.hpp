@@ -14,7 +14,7 @@ namespace headway::engine {
 /// remembers whom it found away with nobody at work for them.
 ///
 /// Thread rule: one thread at a time (that of the rank inside the library; the agent).
-class Worker {
+class alignas(64) Worker {
   public:
     /// `own` is null for an agent.
     Worker(Node& node, RankState* own);

@@ -120,7 +120,7 @@ class HandleTable {
 /// A rank's slots. Takes them from the table in blocks; a freed slot waits in a queue until
 /// `quarantine` other slots have been freed after it, so that stale handles stay recognisable.
 /// Thread rule: one thread at a time, or any where `is_shared` (MPI_THREAD_MULTIPLE).
-class HandlePool {
+class alignas(64) HandlePool {
   public:
     /// Where a live handle was made. Requires track_origins().
     struct Origin {

@@ -18,7 +18,7 @@ struct RankAccess;
 /// What of one instance of a rank (docs/design/034) is private to its process: an engine with its
 /// door, and what belongs to the messages of the communicators that use it.
 /// Thread rule: the rank's threads, inside the door; the pool has a lock of its own.
-struct Instance {
+struct alignas(64) Instance {
     Instance(Rank& owner, std::uint32_t which) : rank(owner), number(which) {}
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;

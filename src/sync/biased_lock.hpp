@@ -13,6 +13,7 @@
 // 3. ROUSED: a waiter is awake, so who leaves need not wake another one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.hpp"
@@ -98,7 +99,11 @@ class BasicBiasedLock {
                 continue;
             }
             if (is_patient) {
-                Atomics::pause(attempt);
+                // Longer from look to look: what the lock guards is warm in the caches of who has
+                // it, who may come back for it at once.
+                for (unsigned turn = 0; turn <= std::min(attempt, turns_a_look_max); ++turn) {
+                    Atomics::pause(attempt);
+                }
             } else {
                 (void)Atomics::wait_on(word_, next, platform::Deadline::never());
                 attempt = 0;
@@ -119,6 +124,16 @@ class BasicBiasedLock {
             }
         }
         unlock_shared();
+    }
+
+    /// Whether the caller has the lock. Takes nothing from who has it but a look at its line.
+    bool is_own() const noexcept
+    {
+        const std::uintptr_t self = Atomics::self();
+        // Relaxed: only who is inside finds itself here.
+        return owner_.load(std::memory_order_relaxed) == self ||
+               (first_.load(std::memory_order_relaxed) == self &&
+                inside_.load(std::memory_order_relaxed) != 0);
     }
 
     /// How often the caller has locked. Requires: at least once.
@@ -152,6 +167,7 @@ class BasicBiasedLock {
     static constexpr std::uint32_t shared = 1U << 1;
     static constexpr std::uint32_t roused = 1U << 2;
     static constexpr std::uint32_t waiter = 1U << 3;
+    static constexpr unsigned turns_a_look_max = 16;
 
     void leave_as_first(std::uint32_t depth) noexcept
     {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -130,6 +131,34 @@ TEST_F(SiblingsTest, WhoLooksInWaitsForNobody)
     EXPECT_EQ(siblings_[1].own_among(set_of(1)), set_of(1));
     door(1, 1).leave();
     EXPECT_EQ(siblings_[1].own_among(set_of(1)), 0U);
+}
+
+/// So often a thread visits before it has looked at the only other instance `looks` times.
+void visit(Elsewhere& elsewhere, int looks)
+{
+    for (int i = 0; i < 64 * looks; ++i) {
+        elsewhere.visit();
+    }
+}
+
+TEST_F(SiblingsTest, WhoWaitsSweepsElsewhereOnlyWhereNobodyElseDoes)
+{
+    std::atomic<std::uint64_t>& sweeps = driver(1, 1).rank().counters.sweeps;
+    Elsewhere elsewhere(driver(1, 0), {});
+    driver(1, 1).progress();
+    visit(elsewhere, 1);  // sees how often others have swept
+    for (int look = 0; look < 4; ++look) {
+        driver(1, 1).progress();
+        const std::uint64_t before = sweeps.load();
+        visit(elsewhere, 1);
+        EXPECT_EQ(sweeps.load(), before);
+    }
+    int out = 7;
+    int in = 0;
+    Op* const wanted = receive(1, 1, &in);
+    driver(0, 1).destroy_op(send(0, 1, &out, false));
+    visit(elsewhere, 2);
+    EXPECT_TRUE(wanted->word.is_complete());
 }
 
 TEST_F(SiblingsTest, AWaitThatSleepsLeavesTheOtherInstancesFree)

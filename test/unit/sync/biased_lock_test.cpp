@@ -22,6 +22,8 @@ TEST(BiasedLock, OneThreadSharesItWithNobody)
     door.belong_to(platform::RealAtomics::self(), 1, platform::join_thread_barriers());
     EXPECT_TRUE(door.try_lock());
     EXPECT_EQ(door.depth(), 2U);
+    EXPECT_TRUE(door.is_own());
+    std::thread([&] { EXPECT_FALSE(door.is_own()); }).join();
     EXPECT_FALSE(door.is_wanted());
     door.unlock();
     EXPECT_EQ(door.depth(), 1U);
@@ -47,7 +49,9 @@ TEST(BiasedLock, AnotherThreadIsKeptOutUntilTheFirstOneLeaves)
         door.unlock();
         other.join();
         EXPECT_TRUE(door.is_shared());
+        EXPECT_FALSE(door.is_own());
         lock(door);
+        EXPECT_TRUE(door.is_own());
         EXPECT_EQ(door.depth(), 1U);
         door.unlock();
     }
