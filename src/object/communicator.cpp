@@ -48,12 +48,23 @@ Communicator::Communicator(Rank& owner, engine::Scope* scope, ErrorHandler* erro
     choose_instance();
 }
 
-void Communicator::choose_instance() noexcept
+void Communicator::choose_instance()
 {
     instance_ = &owner_.instance_of_context(scope_->context);
     driver_ = instance_->driver.get();
-    has_shared_count_ = has_shared_count_ || instance_->number != 0;
+    if (instance_->number != 0) {
+        share_count();
+    }
     owner_.open_instance(*instance_);
+}
+
+/// Calls in several instances have references from now on, as long as it lives.
+void Communicator::share_count()
+{
+    has_shared_count_ = true;
+    if (shares_ == nullptr) {
+        shares_ = std::make_unique<Share[]>(owner_.instance_count());
+    }
 }
 
 Instance& Communicator::instance_of_tag(int tag) const noexcept
@@ -74,8 +85,7 @@ engine::Driver& Communicator::driver_of_tag(int tag) const noexcept
 void Communicator::set_spreads_tags(bool spreads)
 {
     if (spreads) {
-        // Calls in several instances have references from now on, as long as it lives.
-        has_shared_count_ = true;
+        share_count();
         for (std::uint32_t number = 0; number < owner_.instance_count(); ++number) {
             owner_.open_instance(owner_.instance(number));
         }
@@ -83,7 +93,7 @@ void Communicator::set_spreads_tags(bool spreads)
     spreads_tags_.store(spreads, std::memory_order_relaxed);  // relaxed: see there
 }
 
-void Communicator::set_context(std::uint32_t context) noexcept
+void Communicator::set_context(std::uint32_t context)
 {
     scope_->context = context;
     joint_scope().context = context;
@@ -353,8 +363,21 @@ void Communicator::free_handle()
     owner_.pool().release(handle_);
     handle_ = MPI_COMM_NULL;
     Rank& owner = owner_;
-    drop_reference();
+    drop_first_reference();
     owner.reap();
+}
+
+void Communicator::drop_first_reference()
+{
+    for (std::uint32_t number = 0; shares_ != nullptr && number < owner_.instance_count();
+         ++number) {
+        const Inside inside(owner_.instance(number));
+        Share& share = shares_[number];
+        // Relaxed: this caller has a reference still.
+        std::atomic_ref(references_).fetch_add(share.references, std::memory_order_relaxed);
+        share = {.references = 0, .is_closed = true};
+    }
+    drop_reference();
 }
 
 engine::GraphTemplate* Communicator::find_graph(std::uint64_t key)

@@ -20,6 +20,7 @@
 #include "object/attribute.hpp"
 #include "object/error_handler.hpp"
 #include "object/info.hpp"
+#include "object/instance.hpp"
 #include "object/recent_graphs.hpp"
 #include "object/topology.hpp"
 #include "protocol/coll/topology.hpp"
@@ -30,7 +31,6 @@ class Driver;
 
 namespace headway::object {
 
-struct Instance;
 class Rank;
 class SendBuffer;
 
@@ -114,7 +114,7 @@ class Communicator {
     }
     /// For one that was created before its context was known; 0 stands for that. Requires that
     /// nothing was started on it.
-    void set_context(std::uint32_t context) noexcept;
+    void set_context(std::uint32_t context);
 
     /// Number of the session that it comes from; 0: from the world that MPI_Init makes.
     std::uint32_t session() const noexcept { return session_; }
@@ -192,12 +192,28 @@ class Communicator {
     {
         return partitioned_[{is_send ? 1 : 0, peer, tag}]++;
     }
-    /// True while operations that were started here have not been completed.
-    bool is_in_use() const noexcept { return references_ > 1; }
-
     /// Takes a reference on the new handler and drops the one on the old.
     void set_error_handler(ErrorHandler* handler) noexcept;
 
+    /// One of an operation, by a call that is inside its instance, as who drops it is. Where calls
+    /// are in several instances, each has a count of its own: one that they share would go from
+    /// core to core with every message.
+    void add_reference(const Instance& instance) noexcept
+    {
+        if (shares_ != nullptr && !shares_[instance.number].is_closed) [[unlikely]] {
+            ++shares_[instance.number].references;
+        } else {
+            add_reference();
+        }
+    }
+    void drop_reference(const Instance& instance)
+    {
+        if (shares_ != nullptr && !shares_[instance.number].is_closed) [[unlikely]] {
+            --shares_[instance.number].references;
+        } else {
+            drop_reference();
+        }
+    }
     // Relaxed: who adds has a reference.
     void add_reference() noexcept
     {
@@ -222,6 +238,10 @@ class Communicator {
     void destroy_buried() { destroy(); }
     /// Invalidates the handle; the communicator goes with its last operation.
     void free_handle();
+    /// The handle's reference, which keeps the communicator whatever each instance's count says:
+    /// these are added up first. Requires: the caller is inside the first instance, and waits for
+    /// what has to be waited for in others elsewhere.
+    void drop_first_reference();
 
     /// Its own buffer for sends in buffered mode; null: those use the rank's.
     std::unique_ptr<SendBuffer>& send_buffer() noexcept { return send_buffer_; }
@@ -238,7 +258,8 @@ class Communicator {
 
     void destroy();
     void drop_shared_reference();
-    void choose_instance() noexcept;
+    void choose_instance();
+    void share_count();
     Instance& instance_of_tag(int tag) const noexcept;
     engine::Driver& driver_of_tag(int tag) const noexcept;
     void find_nodes();
@@ -263,6 +284,13 @@ class Communicator {
     // too, by any thread.
     int references_ = 1;
     bool has_shared_count_ = false;
+    /// What of the references one instance has counted, by its lock. Less than none where what it
+    /// drops was counted elsewhere.
+    struct alignas(64) Share {
+        int references = 0;
+        bool is_closed = false;  ///< added to references_, which counts from then on
+    };
+    std::unique_ptr<Share[]> shares_;  ///< of each instance; null unless has_shared_count_
     std::uint32_t session_ = 0;
     std::uint64_t collectives_ = 0;
     std::map<std::array<int, 3>, std::uint32_t> partitioned_;

@@ -280,8 +280,8 @@ base::Outcome Rank::make_predefined()
 void Rank::close_world()
 {
     world_phase_ = Phase::finalized;
-    self->drop_reference();
-    world->drop_reference();
+    self->drop_first_reference();
+    world->drop_first_reference();
     self = nullptr;
     world = nullptr;
 }

@@ -19,7 +19,7 @@ MPI_Request make_request(Instance& instance, Communicator& communicator, engine:
         (void)end_op(instance, op, MPI_STATUS_IGNORE);
         return MPI_REQUEST_NULL;
     }
-    communicator.add_reference();
+    communicator.add_reference(instance);
     return request;
 }
 
@@ -174,7 +174,7 @@ int free_request(Instance& instance, MPI_Request* request, engine::Op* op)
     // Messages do not look at the communicator any more; collectives cannot be freed early.
     Communicator* communicator = communicator_of(*op);
     let_go(instance, op);
-    communicator->drop_reference();
+    communicator->drop_reference(instance);
     return MPI_SUCCESS;
 }
 

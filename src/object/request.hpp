@@ -152,7 +152,7 @@ inline int finish_request(Instance& instance, MPI_Request* request, engine::Op* 
     }
     Communicator* communicator = communicator_of(*op);
     const int error = end_op(instance, op, status);
-    communicator->drop_reference();
+    communicator->drop_reference(instance);
     return error;
 }
 
