@@ -114,6 +114,25 @@ static unsigned char pattern(int pair, long slot, long offset)
 }
 
 // Of a message of a pair. With one tag a pair they come in order.
+/* Where a pair with a communicator of its own says that it is ready, and done: there, too, unless
+   receives from any tag would take that. Tags of data come before these. */
+static bool keeps_apart(const Job* job)
+{
+    return job->options.has_own_communicators && !job->options.has_any_tag;
+}
+
+static MPI_Comm control_of(const Job* job, int pair)
+{
+    return keeps_apart(job) ? job->data[pair] : job->control;
+}
+
+enum { ready, done };
+
+static int control_tag(const Job* job, int pair, int what)
+{
+    return (keeps_apart(job) ? (int)job->options.window + job->pairs : 2 * pair) + what;
+}
+
 static int tag_of(const Job* job, int pair, long slot)
 {
     return job->options.has_pair_tags ? pair : (int)slot;
@@ -127,8 +146,8 @@ static void send_window(Entity* entity)
     int count = 0;
     for (int i = 0; i < peers; ++i) {
         const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
-        MPI_Recv(NULL, 0, MPI_BYTE, rank_of(job, false, peer), 2 * pair, job->control,
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(NULL, 0, MPI_BYTE, rank_of(job, false, peer), control_tag(job, pair, ready),
+                 control_of(job, pair), MPI_STATUS_IGNORE);
         for (long slot = 0; slot < options->window; ++slot)
             MPI_Isend(place(entity, i, slot), (int)options->size_bytes, MPI_BYTE,
                       rank_of(job, false, peer), tag_of(job, pair, slot), data_of(job, pair),
@@ -136,9 +155,9 @@ static void send_window(Entity* entity)
     }
     MPI_Waitall(count, entity->requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < peers; ++i) {
-        const int peer = peer_at(entity, i);
-        MPI_Recv(NULL, 0, MPI_BYTE, rank_of(job, false, peer), 2 * pair_of(entity, peer) + 1,
-                 job->control, MPI_STATUS_IGNORE);
+        const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
+        MPI_Recv(NULL, 0, MPI_BYTE, rank_of(job, false, peer), control_tag(job, pair, done),
+                 control_of(job, pair), MPI_STATUS_IGNORE);
     }
 }
 
@@ -205,13 +224,14 @@ static void receive_window(Entity* entity, MPI_Status* statuses)
                       rank_of(job, true, peer),
                       options->has_any_tag ? MPI_ANY_TAG : tag_of(job, pair, slot),
                       data_of(job, pair), &entity->requests[count++]);
-        MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), 2 * pair, job->control);
+        MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), control_tag(job, pair, ready),
+                 control_of(job, pair));
     }
     MPI_Waitall(count, entity->requests, statuses == NULL ? MPI_STATUSES_IGNORE : statuses);
     for (int i = 0; i < peers; ++i) {
-        const int peer = peer_at(entity, i);
-        MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), 2 * pair_of(entity, peer) + 1,
-                 job->control);
+        const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
+        MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), control_tag(job, pair, done),
+                 control_of(job, pair));
     }
 }
 

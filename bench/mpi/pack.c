@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing by hand while another thread of the rank waits in MPI: its time over that of packing
-// alone. Cases: "pack 10 MB" and "unpack 10 MB", 1.25 million doubles, every second one of memory.
+// Packing by hand while another thread of the rank waits in MPI, or four of them: its time over that
+// of packing alone. Cases: "pack 10 MB", "unpack 10 MB", the same with ", 4 threads", 1.25 million
+// doubles, every second one of memory.
 // Ten of each in a row, in turn, so that a change of the machine's speed meets both.
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,13 +10,14 @@
 
 #include "harness.h"
 
-enum { doubles = 1250000, stride = 2, samples = 31, repeats = 10, tag = 1 };
+enum { doubles = 1250000, stride = 2, samples = 31, repeats = 10, tag = 1, waiters_max = 4 };
 
 typedef struct {
     const Harness* harness;
     MPI_Datatype type;
     double* spread;
     double* packed;
+    int waiters;
 } Bench;
 
 static double time_all(const Bench* bench, bool packs)
@@ -57,24 +59,35 @@ static void* wait_for_message(void* harness)
 
 static double time_beside(Bench* bench, bool packs, bool verifies)
 {
-    pthread_t thread;
+    pthread_t threads[waiters_max];
     double time_us = 0.0;
-    if (pthread_create(&thread, NULL, wait_for_message, (void*)bench->harness) != 0)
-        harness_fail(bench->harness, "no thread");
-    usleep(2000);  // until it sleeps: nothing says so but time, of which this is plenty
+    for (int i = 0; i < bench->waiters; ++i) {
+        if (pthread_create(&threads[i], NULL, wait_for_message, (void*)bench->harness) != 0)
+            harness_fail(bench->harness, "no thread");
+    }
+    usleep(2000);  // until they sleep: nothing says so but time, of which this is plenty
     if (verifies) {
         verify(bench, packs);
     } else {
         time_us = time_all(bench, packs);
     }
-    MPI_Send(NULL, 0, MPI_BYTE, bench->harness->rank, tag, bench->harness->comm);
-    pthread_join(thread, NULL);
+    for (int i = 0; i < bench->waiters; ++i)
+        MPI_Send(NULL, 0, MPI_BYTE, bench->harness->rank, tag, bench->harness->comm);
+    for (int i = 0; i < bench->waiters; ++i)
+        pthread_join(threads[i], NULL);
     return time_us;
 }
 
 int main(int argc, char** argv)
 {
-    static const char* const names[] = {"unpack 10 MB", "pack 10 MB"};
+    static const struct {
+        const char* name;
+        bool packs;
+        int waiters;
+    } cases[] = {{"unpack 10 MB", false, 1},
+                 {"pack 10 MB", true, 1},
+                 {"unpack 10 MB, 4 threads", false, waiters_max},
+                 {"pack 10 MB, 4 threads", true, waiters_max}};
     double ratios[samples];
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))
@@ -86,15 +99,16 @@ int main(int argc, char** argv)
         harness_fail(&harness, "no memory");
     MPI_Type_vector(doubles, 1, stride, MPI_DOUBLE, &bench.type);
     MPI_Type_commit(&bench.type);
-    for (int packs = 0; packs < 2; ++packs) {
-        if (!harness_wants(&harness, names[packs]))
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
+        if (!harness_wants(&harness, cases[c].name))
             continue;
-        (void)time_beside(&bench, packs != 0, true);
+        bench.waiters = cases[c].waiters;
+        (void)time_beside(&bench, cases[c].packs, true);
         for (int i = 0; i < samples; ++i) {
-            const double alone_us = time_all(&bench, packs != 0);
-            ratios[i] = time_beside(&bench, packs != 0, false) / alone_us;
+            const double alone_us = time_all(&bench, cases[c].packs);
+            ratios[i] = time_beside(&bench, cases[c].packs, false) / alone_us;
         }
-        harness_emit(&harness, names[packs], "ratio", "ratio", ratios, samples);
+        harness_emit(&harness, cases[c].name, "ratio", "ratio", ratios, samples);
     }
     MPI_Type_free(&bench.type);
     free(bench.spread);
