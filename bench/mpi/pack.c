@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing by hand while another thread of the rank waits in MPI, or four of them: its time over that
-// of packing alone. Cases: "pack 10 MB", "unpack 10 MB", the same with ", 4 threads", 1.25 million
-// doubles, every second one of memory.
-// Ten of each in a row, in turn, so that a change of the machine's speed meets both.
+// Packing by hand while another thread of the rank waits in MPI, or four of them: its time over
+// that of packing alone. Cases: "pack 10 MB", "unpack 10 MB", the same with ", 4 threads", 1.25
+// million doubles, every second one of memory. Ten of each in a row, in turn, so that a change of
+// the machine's speed meets both.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>

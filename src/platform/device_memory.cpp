@@ -73,7 +73,7 @@ bool has_new_numbers(void* library) noexcept
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(Watch watch) noexcept
+DeviceMemory::DeviceMemory(Watch watch)
 {
     if (watch == Watch::off) {
         return;
@@ -82,6 +82,9 @@ DeviceMemory::DeviceMemory(Watch watch) noexcept
     const bool has_driver =
         std::ranges::any_of(questions_, [](const void* question) { return question != nullptr; });
     is_needed_ = watch == Watch::always || has_driver || has_gpu();
+    if (is_needed_) {
+        host_pages_ = std::make_unique<std::array<std::atomic<std::uintptr_t>, page_count>>();
+    }
 }
 
 void DeviceMemory::look_for_drivers() noexcept
@@ -92,8 +95,8 @@ void DeviceMemory::look_for_drivers() noexcept
         return;
     }
     loads_seen_ = loads;
-    for (auto& page : host_pages_) {
-        page.store(0, std::memory_order_relaxed);  // relaxed: see there
+    for (std::size_t place = 0; host_pages_ != nullptr && place < page_count; ++place) {
+        (*host_pages_)[place].store(0, std::memory_order_relaxed);  // relaxed: see there
     }
     if (void* const library = find_loaded("libcuda.so.1"); library != nullptr) {
         questions_[cuda] = ::dlsym(library, "cuPointerGetAttribute");
@@ -115,7 +118,7 @@ const char* DeviceMemory::driver_of(const void* address) noexcept
     const char* const driver = ask(address);
     if (driver == nullptr) {
         const std::uintptr_t page = page_of(address);
-        host_pages_[page % page_count].store(page, std::memory_order_relaxed);  // see there
+        (*host_pages_)[page % page_count].store(page, std::memory_order_relaxed);  // see there
     }
     return driver;
 }

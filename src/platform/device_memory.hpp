@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 namespace headway::platform {
@@ -28,19 +29,20 @@ class DeviceMemory {
         always,
     };
 
-    explicit DeviceMemory(Watch watch) noexcept;
+    explicit DeviceMemory(Watch watch);
 
     /// Whether a buffer may be memory of a device. Does not change.
     bool is_needed() const noexcept { return is_needed_; }
     /// The driver whose memory lies at `address` ("CUDA", "HIP"), or null where the processor can
     /// read it. Requires is_needed().
     const char* driver_of(const void* address) noexcept;
-    /// driver_of() has said lately that the processor can read the page.
+    /// driver_of() has said lately that the processor can read the page. Requires is_needed().
     bool is_known_host(const void* address) const noexcept
     {
         const std::uintptr_t page = page_of(address);
         // Relaxed: the answer is the number itself.
-        return page != 0 && host_pages_[page % page_count].load(std::memory_order_relaxed) == page;
+        return page != 0 &&
+               (*host_pages_)[page % page_count].load(std::memory_order_relaxed) == page;
     }
 
   private:
@@ -58,8 +60,8 @@ class DeviceMemory {
 
     bool is_needed_ = false;
     // Each the number of a page, in its place modulo their count; written with the lock, read by
-    // any thread.
-    std::array<std::atomic<std::uintptr_t>, page_count> host_pages_{};
+    // any thread. Null unless is_needed_.
+    std::unique_ptr<std::array<std::atomic<std::uintptr_t>, page_count>> host_pages_;
     std::mutex mutex_;              ///< for what follows
     std::uint64_t loads_seen_ = 0;  ///< libraries loaded so far when last looked
     /// By driver: its function that knows addresses; null: not loaded.
