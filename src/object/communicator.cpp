@@ -61,7 +61,6 @@ void Communicator::choose_instance()
 /// Calls in several instances have references from now on, as long as it lives.
 void Communicator::share_count()
 {
-    has_shared_count_ = true;
     if (shares_ == nullptr) {
         shares_ = std::make_unique<Share[]>(owner_.instance_count());
     }

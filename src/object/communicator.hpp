@@ -217,7 +217,7 @@ class Communicator {
     // Relaxed: who adds has a reference.
     void add_reference() noexcept
     {
-        if (has_shared_count_) [[unlikely]] {
+        if (shares_ != nullptr) [[unlikely]] {
             std::atomic_ref(references_).fetch_add(1, std::memory_order_relaxed);
         } else {
             ++references_;
@@ -226,7 +226,7 @@ class Communicator {
     /// The last one destroys the communicator; see Rank::bury().
     void drop_reference()
     {
-        if (has_shared_count_) [[unlikely]] {
+        if (shares_ != nullptr) [[unlikely]] {
             drop_shared_reference();
             return;
         }
@@ -239,8 +239,7 @@ class Communicator {
     /// Invalidates the handle; the communicator goes with its last operation.
     void free_handle();
     /// The handle's reference, which keeps the communicator whatever each instance's count says:
-    /// these are added up first. Requires: the caller is inside the first instance, and waits for
-    /// what has to be waited for in others elsewhere.
+    /// these are added up first, inside one after the other. Requires: inside the first instance.
     void drop_first_reference();
 
     /// Its own buffer for sends in buffered mode; null: those use the rank's.
@@ -283,14 +282,13 @@ class Communicator {
     // Under the instance's lock; of one that is not on the first instance alone, whose calls count
     // too, by any thread.
     int references_ = 1;
-    bool has_shared_count_ = false;
     /// What of the references one instance has counted, by its lock. Less than none where what it
     /// drops was counted elsewhere.
     struct alignas(64) Share {
         int references = 0;
         bool is_closed = false;  ///< added to references_, which counts from then on
     };
-    std::unique_ptr<Share[]> shares_;  ///< of each instance; null unless has_shared_count_
+    std::unique_ptr<Share[]> shares_;  ///< of each instance; null where all calls are in the first
     std::uint32_t session_ = 0;
     std::uint64_t collectives_ = 0;
     std::map<std::array<int, 3>, std::uint32_t> partitioned_;
