@@ -113,26 +113,26 @@ static unsigned char pattern(int pair, long slot, long offset)
     return (unsigned char)(31 * pair + 7 * slot + offset + offset / 251 + 1);
 }
 
-// Of a message of a pair. With one tag a pair they come in order.
-/* Where a pair with a communicator of its own says that it is ready, and done: there, too, unless
-   receives from any tag would take that. Tags of data come before these. */
-static bool keeps_apart(const Job* job)
+// A pair with a communicator of its own says there that it is ready, and done, unless receives from
+// any tag would take that. Tags of data come before these.
+static bool keeps_to_itself(const Job* job)
 {
     return job->options.has_own_communicators && !job->options.has_any_tag;
 }
 
 static MPI_Comm control_of(const Job* job, int pair)
 {
-    return keeps_apart(job) ? job->data[pair] : job->control;
+    return keeps_to_itself(job) ? job->data[pair] : job->control;
 }
 
 enum { ready, done };
 
 static int control_tag(const Job* job, int pair, int what)
 {
-    return (keeps_apart(job) ? (int)job->options.window + job->pairs : 2 * pair) + what;
+    return (keeps_to_itself(job) ? (int)job->options.window + job->pairs : 2 * pair) + what;
 }
 
+// Of a message of a pair. With one tag a pair they come in order.
 static int tag_of(const Job* job, int pair, long slot)
 {
     return job->options.has_pair_tags ? pair : (int)slot;
