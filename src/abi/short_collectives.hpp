@@ -20,7 +20,7 @@ using Kind = engine::RootedCall::Kind;
 struct Visitor {
     object::RankAccess* access = nullptr;
     const engine::Scope* scope = nullptr;
-    engine::Seat* seat = nullptr;
+    engine::ShelfSeat* seat = nullptr;
     object::Instance* instance = nullptr;
 
     bool is(int root) const noexcept { return scope->rank == static_cast<std::uint32_t>(root); }
@@ -40,7 +40,8 @@ struct Visitor {
     if (static_cast<std::uint32_t>(root) >= scope.size) [[unlikely]] {
         return {};
     }
-    return {access, &scope, found->known_seat_at_shelf(kind), &found->instance()};
+    return {access, &scope, found->known_seat_at_shelf(engine::ShelfSize::lines, kind),
+            &found->instance()};
 }
 
 /// Bytes of a block, where its elements are usual ones; else 0.

@@ -13,9 +13,14 @@
 namespace headway::engine {
 
 struct Shelf {
-    static constexpr std::uint64_t compartments = 256;
-    static constexpr std::uint64_t half = compartments / 2;
     static constexpr std::size_t line_data_bytes = 48;
+
+    /// How many compartments there are, and what each has room for.
+    struct Form {
+        std::uint32_t compartments;  ///< a power of two
+        std::uint64_t share_bytes;   ///< for one of several members that give
+        std::uint64_t call_bytes;    ///< for one that gives
+    };
 
     /// What one member gives in a call, or its beginning. Written by that member, read by those who
     /// get it.
@@ -31,38 +36,70 @@ struct Shelf {
         sync::GrowingMark ended;
     };
 
+    static Form form_of(ShelfSize size, std::uint64_t members) noexcept
+    {
+        switch (size) {
+            case ShelfSize::lines:
+                return {.compartments = 256,
+                        .share_bytes = shelf_share_bytes(members),
+                        .call_bytes = shelf_call_bytes(members)};
+            case ShelfSize::pages:
+                return {.compartments = 64,
+                        .share_bytes = shelf_page_bytes_max,
+                        .call_bytes = shelf_page_bytes_max * members};
+            default:
+                return {.compartments = 8,
+                        .share_bytes = shelf_stretch_bytes_max,
+                        .call_bytes = shelf_stretch_bytes_max * members};
+        }
+    }
+
+    Shelf(const Form& its_form, std::uint32_t its_members) noexcept
+        : form(its_form), members(its_members), users(its_members)
+    {
+    }
+
     // Written when it is made.
-    std::uint32_t size = 0;  ///< members
+    const Form form;
+    const std::uint32_t members;
 
     /// Members that have not left for good. Counted down by each when its communicator ends.
-    std::atomic<std::uint32_t> users{0};
+    std::atomic<std::uint32_t> users;
 
     /// Members that wait here and may sleep. Written by them, read by those who give or end a half.
     alignas(platform::cache_line_bytes) sync::SleeperCount sleepers;
 
     // A member's lines, and what the compartments hold beside, lie at odd distances: at powers of
     // two they would share few sets of a cache.
-    static constexpr std::uint64_t lines_apart = compartments + 1;
-    static std::uint64_t places_apart(std::uint64_t members) noexcept
+    static std::uint64_t lines_apart(const Form& form) noexcept { return form.compartments + 1; }
+    static std::uint64_t places_apart(const Form& form) noexcept
     {
-        return shelf_call_bytes(members) + platform::cache_line_bytes;
+        return form.call_bytes + platform::cache_line_bytes;
     }
-    static std::uint64_t size_bytes(std::uint64_t members) noexcept
+    static std::uint64_t lines_end(const Form& form, std::uint64_t members) noexcept
     {
-        return sizeof(Shelf) + members * (sizeof(Progress) + lines_apart * sizeof(Line)) +
-               compartments * places_apart(members);
+        return sizeof(Shelf) + members * (sizeof(Progress) + lines_apart(form) * sizeof(Line));
+    }
+    static std::uint64_t size_bytes(const Form& form, std::uint64_t members) noexcept
+    {
+        return lines_end(form, members) + form.compartments * places_apart(form);
     }
 
+    std::uint64_t half() const noexcept { return form.compartments / 2; }
     Progress* progress() noexcept { return reinterpret_cast<Progress*>(this + 1); }
-    Line* lines() noexcept { return reinterpret_cast<Line*>(progress() + size); }
+    Line* lines() noexcept { return reinterpret_cast<Line*>(progress() + members); }
+    std::uint64_t compartment(std::uint64_t call) const noexcept
+    {
+        return call & (form.compartments - 1);
+    }
     Line& line(std::uint64_t call, std::uint32_t member) noexcept
     {
-        return lines()[member * lines_apart + call % compartments];
+        return lines()[member * lines_apart(form) + compartment(call)];
     }
     std::byte* place(std::uint64_t call) noexcept
     {
-        auto* const places = reinterpret_cast<std::byte*>(lines() + size * lines_apart);
-        return places + call % compartments * places_apart(size);
+        auto* const places = reinterpret_cast<std::byte*>(this) + lines_end(form, members);
+        return places + compartment(call) * places_apart(form);
     }
 };
 
@@ -78,28 +115,53 @@ void put(std::byte* to, const std::byte* from, std::uint64_t bytes)
     }
 }
 
+/// What a call has in one compartment of a block of `bytes`, from `offset` on.
+std::uint64_t stretch(std::uint64_t bytes, std::uint64_t offset)
+{
+    return std::min(bytes - std::min(offset, bytes), shelf_stretch_bytes_max);
+}
+
 /// One member at the shelf.
 class Visit {
   public:
-    Visit(Driver& driver, Seat& seat, const Scope& scope)
-        : driver_(driver), shelf_(*seat.shelf), seat_(seat), scope_(scope), call_(seat.shelf_calls)
+    Visit(Driver& driver, ShelfSeat& seat, const Scope& scope)
+        : driver_(driver), shelf_(*seat.shelf), seat_(seat), scope_(scope)
     {
     }
 
     OpError run(const RootedCall& call)
     {
         platform::scheduling_point();
-        if (!do_part(call)) [[unlikely]] {
-            return OpError::truncated;
-        }
-        end();
+        std::uint64_t given = 0;
+        std::uint64_t offset = 0;
+        do {
+            given = do_part(call, offset);
+            if (offset == 0 && given > call.bytes) [[unlikely]] {
+                return OpError::truncated;
+            }
+            end();
+            offset += shelf_stretch_bytes_max;
+        } while (offset < given);
         return OpError::none;
     }
 
+    /// All stretches of what is given, the first of which has been looked at.
+    void skip(const RootedCall& call)
+    {
+        const std::uint64_t given =
+            call.kind == Kind::gather ? given_to_root() : shelf_.line(seat_.calls, call.root).bytes;
+        std::uint64_t offset = 0;
+        do {
+            end();
+            offset += shelf_stretch_bytes_max;
+        } while (offset < given);
+    }
+
+  private:
     void end()
     {
-        const std::uint64_t ended = ++seat_.shelf_calls;
-        if (ended % Shelf::half == 0) {
+        const std::uint64_t ended = ++seat_.calls;
+        if ((ended & (shelf_.half() - 1)) == 0) {
             shelf_.progress()[scope_.rank].ended.set(ended);
             // (2) sequentially consistent, as (1).
             platform::RealAtomics::fence_full();
@@ -108,115 +170,150 @@ class Visit {
         }
     }
 
-  private:
-    bool do_part(const RootedCall& call)
+    /// A stretch of the call; the bytes of a block, as who gives it names them.
+    std::uint64_t do_part(const RootedCall& call, std::uint64_t offset)
     {
         const bool is_root = scope_.rank == call.root;
         if (call.kind == Kind::gather) {
             if (is_root) {
-                return collect(call);
+                return collect(call, offset);
             }
-            give(call.bytes, call.send, call.bytes, share(scope_.rank));
+            const std::uint64_t bytes = stretch(call.bytes, offset);
+            put(begin_giving(bytes, share(scope_.rank)), call.send + offset, bytes);
+            end_giving(call.bytes);
             wake(call.root);
-            return true;
+            return call.bytes;
         }
         if (!is_root) {
-            return take(call);
+            return take(call, offset);
         }
-        deal(call);
-        return true;
+        deal(call, offset);
+        return call.bytes;
     }
 
-    void deal(const RootedCall& call)
+    void deal(const RootedCall& call, std::uint64_t offset)
     {
+        const std::uint64_t bytes = stretch(call.bytes, offset);
         if (call.kind == Kind::bcast) {
-            give(call.bytes, call.receive, call.bytes, shelf_.place(call_));
+            put(begin_giving(bytes, place()), call.receive, bytes);
         } else {
-            give(call.bytes, call.send, call.bytes * scope_.size, shelf_.place(call_));
+            std::byte* const to = begin_giving(bytes * scope_.size, place());
+            if (call.bytes * scope_.size <= shelf_call_bytes(scope_.size)) [[likely]] {
+                put(to, call.send, bytes * scope_.size);
+            } else {
+                deal_blocks(call, offset, to);
+            }
             if (!call.keeps_own) {
-                put(call.receive, call.send + scope_.rank * call.bytes, call.bytes);
+                put(call.receive + offset, call.send + scope_.rank * call.bytes + offset, bytes);
             }
         }
+        end_giving(call.bytes);
         wake_all();
     }
 
-    /// Lays down `bytes`, in blocks of `block_bytes`: in the line, or else in `place`. The caller
-    /// wakes who waits for them.
-    void give(std::uint64_t block_bytes, const std::byte* from, std::uint64_t bytes,
-              std::byte* place)
+    /// Its own stays where it is.
+    void deal_blocks(const RootedCall& call, std::uint64_t offset, std::byte* to)
     {
-        if (call_ >= seat_.shelf_room_end) [[unlikely]] {
+        const std::uint64_t bytes = stretch(call.bytes, offset);
+        for (std::uint32_t member = 0; member < scope_.size; ++member) {
+            if (member != scope_.rank) {
+                put(to + member * bytes, call.send + member * call.bytes + offset, bytes);
+            }
+        }
+    }
+
+    /// Where to lay down `bytes`, once there is room: in the line, or else in `beside`.
+    std::byte* begin_giving(std::uint64_t bytes, std::byte* beside)
+    {
+        if (seat_.calls >= seat_.room_end) [[unlikely]] {
             wait_for_room();
         }
-        Shelf::Line& line = shelf_.line(call_, scope_.rank);
-        put(bytes <= Shelf::line_data_bytes ? line.data : place, from, bytes);
+        return bytes <= Shelf::line_data_bytes ? own_line().data : beside;
+    }
+
+    /// They lie there. The caller wakes who waits for them.
+    void end_giving(std::uint64_t block_bytes)
+    {
+        Shelf::Line& line = own_line();
         line.bytes = block_bytes;
-        line.calls.set(call_ + 1);
+        line.calls.set(seat_.calls + 1);
         // (1) sequentially consistent, pairs with (3) of growing_mark.hpp and with (10) of
         // ownership_word.hpp.
         platform::RealAtomics::fence_full();
         platform::scheduling_point();
     }
 
-    bool take(const RootedCall& call)
+    std::uint64_t take(const RootedCall& call, std::uint64_t offset)
     {
         const Shelf::Line& line = wait_for_line(call.root);
         const bool is_dealt = call.kind == Kind::scatter;
-        const std::uint64_t all = is_dealt ? line.bytes * scope_.size : line.bytes;
-        const std::byte* const from =
-            all <= Shelf::line_data_bytes ? line.data : shelf_.place(call_);
-        return copy(call, call.receive, from + (is_dealt ? scope_.rank * line.bytes : 0),
-                    line.bytes);
+        const std::uint64_t bytes = stretch(line.bytes, offset);
+        const std::uint64_t all = is_dealt ? bytes * scope_.size : bytes;
+        const std::byte* const from = all <= Shelf::line_data_bytes ? line.data : place();
+        copy(call, offset, call.receive, from + (is_dealt ? scope_.rank * bytes : 0), bytes);
+        return line.bytes;
     }
 
-    bool collect(const RootedCall& call)
+    std::uint64_t collect(const RootedCall& call, std::uint64_t offset)
     {
-        bool have_room = true;
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
             std::byte* const to = call.receive + member * call.bytes;
             if (member != scope_.rank) {
                 const Shelf::Line& line = wait_for_line(member);
-                have_room &=
-                    copy(call, to, line.bytes <= Shelf::line_data_bytes ? line.data : share(member),
-                         line.bytes);
+                const std::uint64_t bytes = stretch(line.bytes, offset);
+                copy(call, offset, to, bytes <= Shelf::line_data_bytes ? line.data : share(member),
+                     bytes);
             } else if (!call.keeps_own) {
-                put(to, call.send, call.bytes);
+                put(to + offset, call.send + offset, stretch(call.bytes, offset));
             }
         }
-        return have_room;
+        return given_to_root();
     }
 
-    static bool copy(const RootedCall& call, std::byte* to, const std::byte* from,
-                     std::uint64_t given)
+    /// Bytes of the longest block. Requires: all members' lines are there.
+    std::uint64_t given_to_root()
     {
-        put(to, from, std::min(given, call.bytes));
-        return given <= call.bytes;
+        std::uint64_t given = 0;
+        for (std::uint32_t member = 0; member < scope_.size; ++member) {
+            if (member != scope_.rank) {
+                given = std::max(given, shelf_.line(seat_.calls, member).bytes);
+            }
+        }
+        return given;
     }
+
+    /// What this member has room for, of a stretch of a block that goes to `block`.
+    static void copy(const RootedCall& call, std::uint64_t offset, std::byte* block,
+                     const std::byte* from, std::uint64_t bytes)
+    {
+        put(block + offset, from, std::min(bytes, call.bytes - std::min(offset, call.bytes)));
+    }
+
+    std::byte* place() { return shelf_.place(seat_.calls); }
+    Shelf::Line& own_line() { return shelf_.line(seat_.calls, scope_.rank); }
 
     /// Where bytes of `member` lie that it has for the root.
-    std::byte* share(std::uint32_t member)
-    {
-        return shelf_.place(call_) + member * shelf_share_bytes(scope_.size);
-    }
+    std::byte* share(std::uint32_t member) { return place() + member * shelf_.form.share_bytes; }
 
     const Shelf::Line& wait_for_line(std::uint32_t member)
     {
-        const Shelf::Line& line = shelf_.line(call_, member);
-        wait(line.calls, call_ + 1);
+        const Shelf::Line& line = shelf_.line(seat_.calls, member);
+        wait(line.calls, seat_.calls + 1);
         return line;
     }
 
     /// All have ended the calls that this half served before.
     void wait_for_room()
     {
-        const std::uint64_t first = call_ / Shelf::half * Shelf::half;
-        const std::uint64_t needed = first < Shelf::compartments ? 0 : first - Shelf::half;
+        const std::uint64_t half = shelf_.half();
+        const std::uint64_t first = seat_.calls & ~(half - 1);
+        const std::uint64_t needed = first < 2 * half ? 0 : first - half;
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
             if (member != scope_.rank) {
                 wait(shelf_.progress()[member].ended, needed);
             }
         }
-        seat_.shelf_room_end = first + Shelf::half;
+        seat_.room_end = first + half;
     }
 
     void wait(const sync::GrowingMark& mark, std::uint64_t number)
@@ -248,25 +345,18 @@ class Visit {
 
     Driver& driver_;
     Shelf& shelf_;
-    Seat& seat_;
+    ShelfSeat& seat_;
     const Scope& scope_;
-    const std::uint64_t call_;
 };
 
 }  // namespace
 
-Shelf* create_shelf(memory::Allocator& allocator, std::uint32_t size)
+Shelf* create_shelf(memory::Allocator& allocator, ShelfSize size, std::uint32_t members)
 {
-    void* const made = allocator.allocate_zeroed(Shelf::size_bytes(size));
-    if (made == nullptr) {
-        return nullptr;
-    }
+    const Shelf::Form form = Shelf::form_of(size, members);
+    void* const made = allocator.allocate_zeroed(Shelf::size_bytes(form, members));
     // Lines and progress are as the heap gives them: all zero.
-    auto* const shelf = new (made) Shelf;
-    shelf->size = size;
-    // Relaxed: the others get to know it by a message.
-    shelf->users.store(size, std::memory_order_relaxed);
-    return shelf;
+    return made != nullptr ? new (made) Shelf(form, members) : nullptr;
 }
 
 void leave_shelf(memory::Allocator& allocator, Shelf& shelf)
@@ -277,20 +367,26 @@ void leave_shelf(memory::Allocator& allocator, Shelf& shelf)
     }
 }
 
-bool can_have_shelf(const Node& node, const Scope& scope)
+bool can_have_shelf(const Node& node, ShelfSize size, const Scope& scope)
 {
-    return node.directory.lets_meet && node.rank_count == node.job_rank_count && scope.size >= 2 &&
-           scope.size <= shelf_members_max;
+    if (!node.directory.lets_meet || node.rank_count != node.job_rank_count || scope.size < 2) {
+        return false;
+    }
+    // Ranks that have a core each copy blocks in halves, those of one process where they lie.
+    return size == ShelfSize::lines
+               ? scope.size <= shelf_members_max
+               : scope.size <= shelf_block_members_max && node.is_oversubscribed &&
+                     node.directory.process_count > 1;
 }
 
-OpError use_shelf(Driver& driver, Seat& seat, const Scope& scope, const RootedCall& call)
+OpError use_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call)
 {
     return Visit(driver, seat, scope).run(call);
 }
 
-void skip_on_shelf(Driver& driver, Seat& seat, const Scope& scope)
+void skip_on_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call)
 {
-    Visit(driver, seat, scope).end();
+    Visit(driver, seat, scope).skip(call);
 }
 
 }  // namespace headway::engine

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where members of a communicator lay down the few bytes of a call with a root (bcast, scatter,
-// gather) instead of sending them: who gives writes one line and goes on, who gets looks there when
-// it comes. A message to each would be a frame, a match and a look at a lane for each. One for each
-// communicator whose members do so, in the node heap.
+// Where members of a communicator lay down the bytes of a call with a root (bcast, scatter, gather)
+// instead of sending them: who gives writes one line and goes on, who gets looks there when it
+// comes. A message to each would be a frame, a match and a look at a lane for each. In the node
+// heap, up to three for each communicator whose members do so. One is for few bytes. Two are for
+// the blocks of scatters and gathers among ranks that share cores: who gives copies them in while
+// it has a core, who gets copies them out while it has one. The longer the blocks, the fewer calls
+// there is room for; very long ones go in several stretches, each as a call of its own.
 //
 // All members count such calls, so all know in which compartment a call's bytes lie. Compartments
 // are used in turn, in two halves: who is about to lay something down in a half waits until all
@@ -16,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "engine/driver.hpp"
 #include "engine/scope.hpp"
@@ -26,7 +30,13 @@ namespace headway::engine {
 
 inline constexpr std::uint32_t shelf_members_max = 64;
 
-/// Bytes of a call that a shelf has room for.
+/// Of shelves for longer blocks.
+inline constexpr std::uint32_t shelf_block_members_max = 16;
+inline constexpr std::uint64_t shelf_page_bytes_max = 8 * 1024;
+inline constexpr std::uint64_t shelf_stretch_bytes_max = 64 * 1024;  ///< in one compartment
+inline constexpr std::uint64_t shelf_block_bytes_max = 16 * shelf_stretch_bytes_max;
+
+/// Of a call on a shelf for few.
 constexpr std::uint64_t shelf_call_bytes(std::uint64_t members) noexcept
 {
     return std::max<std::uint64_t>(1024, platform::cache_line_bytes * members);
@@ -38,9 +48,9 @@ constexpr std::uint64_t shelf_share_bytes(std::uint64_t members) noexcept
            platform::cache_line_bytes;
 }
 
-/// For a communicator with `size` members, by one of them, who tells the others. Null: the node
-/// heap is exhausted. Requires: 2 to shelf_members_max members.
-Shelf* create_shelf(memory::Allocator& allocator, std::uint32_t size);
+/// For a communicator with `members`, by one of them, who tells the others. Null: the node heap is
+/// exhausted. Requires: can_have_shelf().
+Shelf* create_shelf(memory::Allocator& allocator, ShelfSize size, std::uint32_t members);
 
 /// Each member once, when it uses it no more; the last one frees it.
 void leave_shelf(memory::Allocator& allocator, Shelf& shelf);
@@ -61,9 +71,10 @@ struct RootedCall {
 };
 
 /// Whether members of a communicator may have one; the same on all.
-bool can_have_shelf(const Node& node, const Scope& scope);
+bool can_have_shelf(const Node& node, ShelfSize size, const Scope& scope);
 
-/// Whether there is room for a call; the same on all members that name the same number of bytes.
+/// Whether a shelf for few bytes has room for a call; the same on all members that name the same
+/// number of bytes, as is what shelf_for() says.
 inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint64_t members)
 {
     switch (kind) {
@@ -76,12 +87,25 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
     }
 }
 
+/// The shelf that is for a call, if any: vectors that are for all go over a board (engine/board).
+inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t bytes,
+                                          std::uint64_t members)
+{
+    if (fits_on_shelf(kind, bytes, members)) {
+        return ShelfSize::lines;
+    }
+    if (kind == RootedCall::Kind::bcast || bytes > shelf_block_bytes_max) {
+        return std::nullopt;
+    }
+    return bytes <= shelf_page_bytes_max ? ShelfSize::pages : ShelfSize::blocks;
+}
+
 /// Does what the call says; who gives does not wait for who gets, unless it is far ahead.
 /// Truncated: more was given than this member has room for, and it has the beginning; it has not
 /// ended the call, which it may repeat, or leave by skip_on_shelf().
 /// Requires: a shelf, the same kind of call with the same root on all members, one that fits, no
 /// other call of theirs there. Thread rule: a thread of the driver's rank, for which it may wait.
-OpError use_shelf(Driver& driver, Seat& seat, const Scope& scope, const RootedCall& call);
-void skip_on_shelf(Driver& driver, Seat& seat, const Scope& scope);
+OpError use_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call);
+void skip_on_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call);
 
 }  // namespace headway::engine

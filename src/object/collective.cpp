@@ -318,23 +318,23 @@ std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicato
     const auto kind = rooted_kind(call);
     const std::uint64_t bytes = call.count * call.element_bytes;
     const engine::Scope& scope = communicator.joint_scope();
-    if (!kind || is_guest(at, communicator) || !engine::fits_on_shelf(*kind, bytes, scope.size)) {
+    if (!kind || is_guest(at, communicator)) {
         return std::nullopt;
     }
-    engine::Seat* const seat = communicator.seat_at_shelf(*kind);
+    const auto size = engine::shelf_for(*kind, bytes, scope.size);
+    engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, *kind) : nullptr;
     if (seat == nullptr) {
         return std::nullopt;
     }
-    const engine::OpError error =
-        engine::use_shelf(*at.driver, *seat, scope,
-                          {.kind = *kind,
-                           .keeps_own = call.in_place,
-                           .root = call.root,
-                           .send = static_cast<const std::byte*>(call.send),
-                           .receive = static_cast<std::byte*>(call.receive),
-                           .bytes = bytes});
+    const engine::RootedCall rooted{.kind = *kind,
+                                    .keeps_own = call.in_place,
+                                    .root = call.root,
+                                    .send = static_cast<const std::byte*>(call.send),
+                                    .receive = static_cast<std::byte*>(call.receive),
+                                    .bytes = bytes};
+    const engine::OpError error = engine::use_shelf(*at.driver, *seat, scope, rooted);
     if (error != engine::OpError::none) {
-        engine::skip_on_shelf(*at.driver, *seat, scope);
+        engine::skip_on_shelf(*at.driver, *seat, scope, rooted);
     }
     return error;
 }

@@ -182,8 +182,10 @@ Communicator::~Communicator()
     if (seat_.meeting != nullptr) {
         engine::leave_meeting(allocator, seat_);
     }
-    if (seat_.shelf != nullptr) {
-        engine::leave_shelf(allocator, *seat_.shelf);
+    for (const engine::ShelfSeat& seat : seat_.shelves) {
+        if (seat.shelf != nullptr) {
+            engine::leave_shelf(allocator, *seat.shelf);
+        }
     }
     owner_.contexts().drop(scope_->context);
     if (scope_->context != 0) {
@@ -241,27 +243,30 @@ bool Communicator::lets_use_shelf(engine::RootedCall::Kind kind) const
         &protocol::coll::Choice::is_built_in);
 }
 
-engine::Seat* Communicator::count_to_shelf(engine::RootedCall::Kind kind)
+engine::ShelfSeat* Communicator::count_to_shelf(engine::ShelfSize size,
+                                                engine::RootedCall::Kind kind)
 {
     const engine::Scope& scope = joint_scope();
-    if (is_inter() || !engine::can_have_shelf(owner_.process().node(), scope)) {
-        calls_to_shelf_ = 0;
+    ShelfUse& use = shelf_uses_[static_cast<std::size_t>(size)];
+    if (is_inter() || !engine::can_have_shelf(owner_.process().node(), size, scope)) {
+        use.calls_left = 0;
         return nullptr;
     }
-    if (!lets_use_shelf(kind) || --calls_to_shelf_ != 0) {
+    if (!lets_use_shelf(kind) || --use.calls_left != 0) {
         return nullptr;
     }
     std::uintptr_t made = 0;
     if (scope.rank == 0) {
         made = reinterpret_cast<std::uintptr_t>(
-            engine::create_shelf(driver_->allocator(), scope.size));
+            engine::create_shelf(driver_->allocator(), size, scope.size));
     }
-    seat_.shelf = reinterpret_cast<engine::Shelf*>(tell_all(made));
-    for (std::size_t each = 0; each < uses_shelf_.size(); ++each) {
-        uses_shelf_[each] =
-            seat_.shelf != nullptr && lets_use_shelf(static_cast<engine::RootedCall::Kind>(each));
+    engine::ShelfSeat& seat = seat_.at(size);
+    seat.shelf = reinterpret_cast<engine::Shelf*>(tell_all(made));
+    for (std::size_t each = 0; each < use.is_used.size(); ++each) {
+        use.is_used[each] =
+            seat.shelf != nullptr && lets_use_shelf(static_cast<engine::RootedCall::Kind>(each));
     }
-    return known_seat_at_shelf(kind);
+    return known_seat_at_shelf(size, kind);
 }
 
 /// What member 0 says, an address in the node heap, which lies at one address in all processes.

@@ -147,18 +147,23 @@ class Communicator {
         return seat_.meeting != nullptr ? &seat_ : nullptr;
     }
 
-    /// The same for calls of that kind that fit on a shelf (engine/shelf).
-    engine::Seat* seat_at_shelf(engine::RootedCall::Kind kind)
+    /// The same for calls of that kind that fit on a shelf of that size (engine/shelf).
+    engine::ShelfSeat* seat_at_shelf(engine::ShelfSize size, engine::RootedCall::Kind kind)
     {
-        if (engine::Seat* const seat = known_seat_at_shelf(kind); seat != nullptr) [[likely]] {
+        if (engine::ShelfSeat* const seat = known_seat_at_shelf(size, kind); seat != nullptr)
+            [[likely]] {
             return seat;
         }
-        return calls_to_shelf_ != 0 ? count_to_shelf(kind) : nullptr;
+        return shelf_uses_[static_cast<std::size_t>(size)].calls_left != 0
+                   ? count_to_shelf(size, kind)
+                   : nullptr;
     }
     /// Null also where the shelf is still to be made.
-    engine::Seat* known_seat_at_shelf(engine::RootedCall::Kind kind) noexcept
+    engine::ShelfSeat* known_seat_at_shelf(engine::ShelfSize size,
+                                           engine::RootedCall::Kind kind) noexcept
     {
-        return uses_shelf_[static_cast<std::size_t>(kind)] ? &seat_ : nullptr;
+        const ShelfUse& use = shelf_uses_[static_cast<std::size_t>(size)];
+        return use.is_used[static_cast<std::size_t>(kind)] ? &seat_.at(size) : nullptr;
     }
 
     /// Null: it has none.
@@ -263,7 +268,7 @@ class Communicator {
     engine::Driver& driver_of_tag(int tag) const noexcept;
     void find_nodes();
     void count_to_meeting();
-    engine::Seat* count_to_shelf(engine::RootedCall::Kind kind);
+    engine::ShelfSeat* count_to_shelf(engine::ShelfSize size, engine::RootedCall::Kind kind);
     bool lets_use_shelf(engine::RootedCall::Kind kind) const;
     std::uintptr_t tell_all(std::uintptr_t place);
 
@@ -301,8 +306,11 @@ class Communicator {
     engine::Seat seat_;
     /// A communicator that is made for a call or two needs none; 0: there was no memory for it.
     int calls_to_meeting_ = 3;
-    int calls_to_shelf_ = 3;            ///< 0: it is there, or there is none
-    std::array<bool, 3> uses_shelf_{};  ///< by kind of call
+    struct ShelfUse {
+        int calls_left = 3;             ///< until it is made; 0: it is there, or there is none
+        std::array<bool, 3> is_used{};  ///< by kind of call
+    };
+    std::array<ShelfUse, engine::shelf_sizes> shelf_uses_;
     std::shared_ptr<const Topology> topology_;
     Neighborhood neighborhood_;
     std::unordered_map<std::uint64_t, engine::GraphTemplate*> graphs_;

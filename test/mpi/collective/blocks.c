@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scatters and gathers, blocks of all lengths one after the other, about those at which they go
+// another way: every root, in place, elements with gaps on one side, two communicators by turns.
+// Who has room for less than comes is told, and the next calls are as before.
+#include <stdlib.h>
+
+#include "../check.h"
+
+// Shelves have room for some calls ahead; the next ones wait.
+enum { rounds = 12, longest = (1 << 20) + 1 };
+
+static const int lengths[] = {0,     1,     64,    512,   1024,   1025,   2000,    8192,   8193,
+                              20000, 65535, 65536, 65537, 131072, 200001, 1 << 20, longest};
+enum { length_count = sizeof lengths / sizeof lengths[0] };
+
+typedef struct {
+    MPI_Comm comm;
+    int rank;
+    int size;
+    unsigned char* all;
+    unsigned char* own;
+} Place;
+
+static uint64_t seed_of(int call, int rank)
+{
+    return (uint64_t)call * 64 + (uint64_t)rank + 1;
+}
+
+static void fill_all(const Place* p, int call, int bytes)
+{
+    for (int i = 0; i < p->size; ++i)
+        check_fill(p->all + (size_t)i * (size_t)bytes, (size_t)bytes, seed_of(call, i));
+}
+
+static void scatter(struct check* t, const Place* p, int call, int bytes, int root)
+{
+    const int at_root = p->rank == root, in_place = at_root && call % 2 == 1;
+    memset(p->own, 0xEE, (size_t)bytes + check_guard_bytes);
+    if (at_root)
+        fill_all(p, call, bytes);
+    CHECK_CALL(t, MPI_Scatter(p->all, bytes, MPI_BYTE, in_place ? MPI_IN_PLACE : p->own, bytes,
+                              MPI_BYTE, root, p->comm));
+    const unsigned char* got = in_place ? p->all + (size_t)p->rank * (size_t)bytes : p->own;
+    CHECK_PATTERN(t, got, (size_t)bytes, seed_of(call, p->rank));
+    CHECK_INT(t, p->own[bytes], 0xEE);
+}
+
+static void gather(struct check* t, const Place* p, int call, int bytes, int root)
+{
+    const int at_root = p->rank == root, in_place = at_root && call % 2 == 1;
+    const size_t own_at = (size_t)p->rank * (size_t)bytes;
+    memset(p->all, 0xEE, (size_t)p->size * (size_t)bytes + 1);
+    unsigned char* const from = in_place ? p->all + own_at : p->own;
+    check_fill(from, (size_t)bytes, seed_of(call, p->rank));
+    CHECK_CALL(t, MPI_Gather(in_place ? MPI_IN_PLACE : p->own, bytes, MPI_BYTE, p->all, bytes,
+                             MPI_BYTE, root, p->comm));
+    for (int i = 0; i < p->size && at_root; ++i)
+        CHECK_PATTERN(t, p->all + (size_t)i * (size_t)bytes, (size_t)bytes, seed_of(call, i));
+    CHECK_INT(t, p->all[(size_t)p->size * (size_t)bytes], 0xEE);
+}
+
+static void check_lengths(struct check* t, const Place* places)
+{
+    int call = 0;
+    for (int i = 0; i < length_count; ++i) {
+        const int times = lengths[i] > 100000 ? 3 : rounds;
+        for (int round = 0; round < times; ++round, ++call) {
+            const Place* const p = &places[round % 2];
+            scatter(t, p, call, lengths[i], round % p->size);
+            gather(t, p, call, lengths[i], (round / 2) % p->size);
+        }
+    }
+}
+
+// All of one root, which the others leave behind.
+static void check_ahead(struct check* t, const Place* p)
+{
+    for (int call = 0; call < 200; ++call)
+        gather(t, p, call, 3000 + 100 * (call % 7), 0);
+    for (int call = 0; call < 60; ++call)
+        scatter(t, p, call, 30000 + 1000 * (call % 7), 0);
+}
+
+// Every second of 4 bytes at the members; a run of bytes at the root.
+static void check_gaps(struct check* t, const Place* p)
+{
+    enum { count = 5000 };
+    MPI_Datatype gaps;
+    CHECK_CALL(t, MPI_Type_vector(count, 1, 2, MPI_INT, &gaps));
+    CHECK_CALL(t, MPI_Type_commit(&gaps));
+    int* const own = (int*)(void*)p->own;
+    int* const all = (int*)(void*)p->all;
+    for (int call = 0; call < 20; ++call) {
+        const int root = call % p->size;
+        for (int i = 0; i < 2 * count; ++i)
+            own[i] = i % 2 == 0 ? call * 1000000 + p->rank * count + i / 2 : -1;
+        if (p->rank == root)
+            CHECK_CALL(t, MPI_Gather(own, 1, gaps, all, count, MPI_INT, root, p->comm));
+        else
+            CHECK_CALL(t, MPI_Gather(own, 1, gaps, NULL, 0, MPI_INT, root, p->comm));
+        for (int i = 0; i < p->size * count && p->rank == root; ++i)
+            CHECK_INT(t, all[i], call * 1000000 + i);
+        for (int i = 0; i < 2 * count; ++i)
+            own[i] = -1;
+        CHECK_CALL(t, MPI_Scatter(all, count, MPI_INT, own, 1, gaps, root, p->comm));
+        for (int i = 0; i < 2 * count; ++i)
+            CHECK_INT(t, own[i], i % 2 == 0 ? call * 1000000 + p->rank * count + i / 2 : -1);
+    }
+    CHECK_CALL(t, MPI_Type_free(&gaps));
+}
+
+static void check_truncation(struct check* t, const Place* p)
+{
+    enum { given = 200000, room = 70000 };
+    for (int call = 0; call < 10; ++call) {
+        const int root = call % p->size, at_root = p->rank == root;
+        fill_all(p, call, at_root ? given : 0);
+        memset(p->own, 0xEE, given);
+        int code =
+            at_root ? MPI_Scatter(p->all, given, MPI_BYTE, p->own, given, MPI_BYTE, root, p->comm)
+                    : MPI_Scatter(NULL, 0, MPI_BYTE, p->own, room, MPI_BYTE, root, p->comm);
+        CHECK_INT(t, check_error_class(code), at_root ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+        CHECK_INT(t, p->own[given - 1] == 0xEE && p->own[room] == 0xEE, !at_root);
+        scatter(t, p, call, 5000, root);
+        gather(t, p, call, 50000, root);
+    }
+}
+
+static int test_main(void)
+{
+    struct check t = check_start("blocks");
+    Place places[2] = {{.comm = MPI_COMM_WORLD}};
+    CHECK_CALL(&t, MPI_Comm_split(MPI_COMM_WORLD, 0, -t.rank, &places[1].comm));
+    for (int i = 0; i < 2; ++i) {
+        Place* const p = &places[i];
+        MPI_Comm_rank(p->comm, &p->rank);
+        MPI_Comm_size(p->comm, &p->size);
+        MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN);
+        p->all = check_memory((size_t)p->size * longest + check_guard_bytes);
+        p->own = check_memory(longest + check_guard_bytes);
+    }
+    check_lengths(&t, places);
+    check_ahead(&t, &places[1]);
+    check_gaps(&t, &places[0]);
+    if (getenv("CHECK_MESSAGES") == NULL && t.size > 2)
+        check_truncation(&t, &places[0]);
+    for (int i = 0; i < 2; ++i) {
+        free(places[i].all);
+        free(places[i].own);
+    }
+    CHECK_CALL(&t, MPI_Comm_free(&places[1].comm));
+    return check_finish(&t);
+}
