@@ -90,20 +90,22 @@ struct GraphNode {
     Extent target;           ///< has_target()
 };
 
-/// What the graphs of all ranks do together where they may do it by meeting (engine/meeting).
+/// What the graphs of all ranks do together where they may do it by meeting (engine/meeting), or
+/// on a shelf, if it is collecting (engine/shelf).
 enum class Meets : std::uint8_t {
     never,
     combining,   ///< each gives a vector; all get the combination, in rank order
     gathering,   ///< each gives a block; all get all blocks
     exchanging,  ///< each gives a block for each
     spreading,   ///< the root gives a vector; all get it
+    collecting,  ///< each gives a vector; the root gets the combination, by halves in rank order
 };
 
 /// What is given lies in `part`, what is got in the receive space.
 struct GraphMeeting {
     Meets what = Meets::never;
     Extent part;
-    std::uint32_t root = 0;  ///< spreading
+    std::uint32_t root = 0;  ///< spreading, collecting
 };
 
 /// A collective of one rank as a value: nodes and the edges "before -> after". Built by the pure

@@ -110,9 +110,9 @@ void leave_meeting(memory::Allocator& allocator, const Seat& seat)
 bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,
               const GraphArguments& arguments)
 {
-    return stored.meeting.what != Meets::never && node.directory.lets_meet &&
-           node.is_oversubscribed && node.rank_count == node.job_rank_count &&
-           arguments.reduction.user_op == 0 &&
+    return stored.meeting.what != Meets::never && stored.meeting.what != Meets::collecting &&
+           node.directory.lets_meet && node.is_oversubscribed &&
+           node.rank_count == node.job_rank_count && arguments.reduction.user_op == 0 &&
            (is_short(stored, arguments) || can_use_board(stored, scope, arguments));
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/graph_engine.hpp"
 #include "engine/wait.hpp"
 #include "platform/atomic.hpp"
 #include "sync/growing_mark.hpp"
@@ -115,12 +116,6 @@ void put(std::byte* to, const std::byte* from, std::uint64_t bytes)
     }
 }
 
-/// What a call has in one compartment of a block of `bytes`, from `offset` on.
-std::uint64_t stretch(std::uint64_t bytes, std::uint64_t offset)
-{
-    return std::min(bytes - std::min(offset, bytes), shelf_stretch_bytes_max);
-}
-
 /// One member at the shelf.
 class Visit {
   public:
@@ -132,6 +127,7 @@ class Visit {
     OpError run(const RootedCall& call)
     {
         platform::scheduling_point();
+        set_stretch(call);
         std::uint64_t given = 0;
         std::uint64_t offset = 0;
         do {
@@ -140,7 +136,7 @@ class Visit {
                 return OpError::truncated;
             }
             end();
-            offset += shelf_stretch_bytes_max;
+            offset += stretch_max_;
         } while (offset < given);
         return OpError::none;
     }
@@ -148,16 +144,34 @@ class Visit {
     /// All stretches of what is given, the first of which has been looked at.
     void skip(const RootedCall& call)
     {
+        set_stretch(call);
         const std::uint64_t given =
-            call.kind == Kind::gather ? given_to_root() : shelf_.line(seat_.calls, call.root).bytes;
+            goes_to_root(call) ? given_to_root() : shelf_.line(seat_.calls, call.root).bytes;
         std::uint64_t offset = 0;
         do {
             end();
-            offset += shelf_stretch_bytes_max;
+            offset += stretch_max_;
         } while (offset < given);
     }
 
   private:
+    static bool goes_to_root(const RootedCall& call)
+    {
+        return call.kind == Kind::gather || call.kind == Kind::reduce;
+    }
+
+    void set_stretch(const RootedCall& call)
+    {
+        if (call.element_bytes != 1) {
+            stretch_max_ = shelf_stretch_bytes_max / call.element_bytes * call.element_bytes;
+        }
+    }
+    /// What a call has in one compartment of a block of `bytes`, from `offset` on.
+    std::uint64_t stretch(std::uint64_t bytes, std::uint64_t offset) const
+    {
+        return std::min(bytes - std::min(offset, bytes), stretch_max_);
+    }
+
     void end()
     {
         const std::uint64_t ended = ++seat_.calls;
@@ -174,9 +188,9 @@ class Visit {
     std::uint64_t do_part(const RootedCall& call, std::uint64_t offset)
     {
         const bool is_root = scope_.rank == call.root;
-        if (call.kind == Kind::gather) {
+        if (goes_to_root(call)) {
             if (is_root) {
-                return collect(call, offset);
+                return call.kind == Kind::gather ? collect(call, offset) : combine(call, offset);
             }
             const std::uint64_t bytes = stretch(call.bytes, offset);
             put(begin_giving(bytes, share(scope_.rank)), call.send + offset, bytes);
@@ -270,6 +284,50 @@ class Visit {
         return given_to_root();
     }
 
+    /// Combines what members have given where it lies: the root alone reads it, and nobody writes
+    /// there again before the root has ended the call. As the tree with rank 0 at its top and two
+    /// branches a step does (protocol/coll/reduce_knomial), with the same result to the bit.
+    std::uint64_t combine(const RootedCall& call, std::uint64_t offset)
+    {
+        const std::uint32_t size = scope_.size;
+        const std::uint64_t bytes = stretch(call.bytes, offset);
+        const std::byte* const own = call.send + offset;
+        // As the left one of two it is only read.
+        const bool is_copied = scope_.rank % 2 == 1 || scope_.rank == size - 1;
+        if (is_copied) {
+            put(begin_giving(bytes, share(scope_.rank)), own, bytes);
+        }
+        for (std::uint32_t member = 0; member < size; ++member) {
+            if (member != scope_.rank) {
+                (void)wait_for_line(member);
+            }
+        }
+        const std::uint64_t given = given_to_root();
+        if (given > call.bytes) [[unlikely]] {
+            return given;
+        }
+        const std::uint64_t count = bytes / call.element_bytes;
+        // What members from `first` to `last` have given stands at the last one.
+        for (std::uint32_t step = 1; step < size; step *= 2) {
+            for (std::uint32_t first = 0; first + step < size; first += 2 * step) {
+                const std::uint32_t left = first + step - 1;
+                const std::uint32_t last = std::min(first + 2 * step, size) - 1;
+                const bool is_own = left == scope_.rank && !is_copied;
+                (void)run_reduction(driver_, *call.reduction, is_own ? own : part(left, bytes),
+                                    part(last, bytes), count);
+            }
+        }
+        put(call.receive + offset, part(size - 1, bytes), bytes);
+        return given;
+    }
+
+    /// Where `member` has given `bytes`.
+    std::byte* part(std::uint32_t member, std::uint64_t bytes)
+    {
+        return bytes <= Shelf::line_data_bytes ? shelf_.line(seat_.calls, member).data
+                                               : share(member);
+    }
+
     /// Bytes of the longest block. Requires: all members' lines are there.
     std::uint64_t given_to_root()
     {
@@ -347,6 +405,7 @@ class Visit {
     Shelf& shelf_;
     ShelfSeat& seat_;
     const Scope& scope_;
+    std::uint64_t stretch_max_ = shelf_stretch_bytes_max;
 };
 
 }  // namespace

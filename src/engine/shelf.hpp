@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where members of a communicator lay down the bytes of a call with a root (bcast, scatter, gather)
+// Where members of a communicator lay down the bytes of a call with a root (bcast, scatter, gather,
+// reduce)
 // instead of sending them: who gives writes one line and goes on, who gets looks there when it
 // comes. A message to each would be a frame, a match and a look at a lane for each. In the node
 // heap, up to three for each communicator whose members do so. One is for few bytes. Two are for
-// the blocks of scatters and gathers among ranks that share cores: who gives copies them in while
-// it has a core, who gets copies them out while it has one. The longer the blocks, the fewer calls
-// there is room for; very long ones go in several stretches, each as a call of its own.
+// the blocks of scatters, gathers and reductions among ranks that share cores: who gives copies
+// them in while it has a core, who gets copies them out while it has one. The longer the blocks,
+// the fewer calls there is room for; very long ones go in several stretches, each as a call of its
+// own.
 //
 // All members count such calls, so all know in which compartment a call's bytes lie. Compartments
 // are used in turn, in two halves: who is about to lay something down in a half waits until all
@@ -27,6 +29,8 @@
 #include "platform/cpu.hpp"
 
 namespace headway::engine {
+
+struct Reduction;
 
 inline constexpr std::uint32_t shelf_members_max = 64;
 
@@ -61,13 +65,17 @@ struct RootedCall {
         bcast,    ///< the root's receive buffer goes to all
         scatter,  ///< a block of its send buffer to each
         gather,   ///< a block of each goes to the root
+        reduce,   ///< the same, combined in rank order: halves, each combined so before
     };
+    static constexpr std::size_t kinds = 4;
     Kind kind = Kind::bcast;
     bool keeps_own = false;  ///< scatter, gather: the root's own block is where it belongs
     std::uint32_t root = 0;
     const std::byte* send = nullptr;
     std::byte* receive = nullptr;
-    std::uint64_t bytes = 0;  ///< of one block
+    std::uint64_t bytes = 0;               ///< of one block
+    std::uint64_t element_bytes = 1;       ///< reduce: what is never parted
+    const Reduction* reduction = nullptr;  ///< reduce; no user's operation
 };
 
 /// Whether members of a communicator may have one; the same on all.
@@ -81,6 +89,7 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
         case RootedCall::Kind::scatter:
             return bytes <= shelf_call_bytes(members) / members;
         case RootedCall::Kind::gather:
+        case RootedCall::Kind::reduce:
             return bytes <= shelf_share_bytes(members);
         default:
             return bytes <= shelf_call_bytes(members);

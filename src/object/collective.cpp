@@ -313,30 +313,58 @@ std::optional<engine::RootedCall::Kind> rooted_kind(const CollectiveCall& call)
 
 /// Does a call with a root on the communicator's shelf, if there is one. None: nothing was done.
 std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicator,
-                                         const CollectiveCall& call)
+                                         const engine::RootedCall& call)
 {
-    const auto kind = rooted_kind(call);
-    const std::uint64_t bytes = call.count * call.element_bytes;
     const engine::Scope& scope = communicator.joint_scope();
-    if (!kind || is_guest(at, communicator)) {
-        return std::nullopt;
-    }
-    const auto size = engine::shelf_for(*kind, bytes, scope.size);
-    engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, *kind) : nullptr;
+    const auto size = engine::shelf_for(call.kind, call.bytes, scope.size);
+    engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, call.kind) : nullptr;
     if (seat == nullptr) {
         return std::nullopt;
     }
-    const engine::RootedCall rooted{.kind = *kind,
-                                    .keeps_own = call.in_place,
-                                    .root = call.root,
-                                    .send = static_cast<const std::byte*>(call.send),
-                                    .receive = static_cast<std::byte*>(call.receive),
-                                    .bytes = bytes};
-    const engine::OpError error = engine::use_shelf(*at.driver, *seat, scope, rooted);
+    const engine::OpError error = engine::use_shelf(*at.driver, *seat, scope, call);
     if (error != engine::OpError::none) {
-        engine::skip_on_shelf(*at.driver, *seat, scope, rooted);
+        engine::skip_on_shelf(*at.driver, *seat, scope, call);
     }
     return error;
+}
+
+/// One that only moves bytes, so by whatever algorithm.
+std::optional<engine::OpError> move_on_shelf(Instance& at, Communicator& communicator,
+                                             const CollectiveCall& call)
+{
+    const auto kind = rooted_kind(call);
+    if (!kind || is_guest(at, communicator)) {
+        return std::nullopt;
+    }
+    return use_shelf(at, communicator,
+                     {.kind = *kind,
+                      .keeps_own = call.in_place,
+                      .root = call.root,
+                      .send = static_cast<const std::byte*>(call.send),
+                      .receive = static_cast<std::byte*>(call.receive),
+                      .bytes = call.count * call.element_bytes});
+}
+
+/// A reduction whose graph says that its vectors may be collected at the root.
+std::optional<engine::OpError> combine_on_shelf(Instance& at, Communicator& communicator,
+                                                const Prepared& made)
+{
+    const engine::GraphMeeting& meeting = made.graph.stored->meeting;
+    const engine::GraphArguments& arguments = made.arguments;
+    if (!made.graph.may_meet || meeting.what != engine::Meets::collecting ||
+        arguments.reduction.user_op != 0) {
+        return std::nullopt;
+    }
+    const bool is_in_place = meeting.part.space == engine::Space::receive;
+    return use_shelf(
+        at, communicator,
+        {.kind = engine::RootedCall::Kind::reduce,
+         .root = meeting.root,
+         .send = static_cast<const std::byte*>(is_in_place ? arguments.receive : arguments.send),
+         .receive = static_cast<std::byte*>(arguments.receive),
+         .bytes = arguments.count * arguments.element_bytes,
+         .element_bytes = arguments.element_bytes,
+         .reduction = &arguments.reduction});
 }
 
 /// Does what `made` describes where the members meet. False: nothing was done.
@@ -372,6 +400,14 @@ engine::StartedGraph ended(Instance& at, engine::OpError error)
         at.driver->complete(op);
     }
     return {.completion = op};
+}
+
+engine::StartedGraph ended_on_shelf(Instance& at, CollectiveCall& call, engine::OpError error)
+{
+    if (error == engine::OpError::none) {
+        give_back(call);
+    }
+    return ended(at, error);
 }
 
 /// Kept with each run of a persistent collective, whose buffers are the request's, as this is.
@@ -459,15 +495,15 @@ engine::StartedGraph run_collective(Instance& at, Communicator& communicator, Co
 {
     // Elements with gaps are packed before and unpacked afterwards, whatever moves them: members
     // need not have the same datatype, so that must not decide the way.
-    if (const auto error = use_shelf(at, communicator, call)) {
-        if (*error == engine::OpError::none) {
-            give_back(call);
-        }
-        return ended(at, *error);
+    if (const auto error = move_on_shelf(at, communicator, call)) {
+        return ended_on_shelf(at, call, *error);
     }
     const Prepared made = prepare(at, communicator, call);
     if (made.graph.stored == nullptr) {
         return {};
+    }
+    if (const auto error = combine_on_shelf(at, communicator, made)) {
+        return ended_on_shelf(at, call, *error);
     }
     if (meet(at, communicator, made)) {
         give_back(call);

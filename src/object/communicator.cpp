@@ -237,7 +237,7 @@ bool Communicator::lets_use_shelf(engine::RootedCall::Kind kind) const
 {
     using protocol::coll::Collective;
     constexpr Collective collectives[] = {Collective::bcast, Collective::scatter,
-                                          Collective::gather};
+                                          Collective::gather, Collective::reduce};
     return std::ranges::all_of(
         owner_.process().choices().of(collectives[static_cast<std::size_t>(kind)]),
         &protocol::coll::Choice::is_built_in);

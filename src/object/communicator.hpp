@@ -307,8 +307,8 @@ class Communicator {
     /// A communicator that is made for a call or two needs none; 0: there was no memory for it.
     int calls_to_meeting_ = 3;
     struct ShelfUse {
-        int calls_left = 3;             ///< until it is made; 0: it is there, or there is none
-        std::array<bool, 3> is_used{};  ///< by kind of call
+        int calls_left = 3;  ///< until it is made; 0: it is there, or there is none
+        std::array<bool, engine::RootedCall::kinds> is_used{};  ///< by kind of call
     };
     std::array<ShelfUse, engine::shelf_sizes> shelf_uses_;
     std::shared_ptr<const Topology> topology_;

@@ -15,6 +15,9 @@ Graph reduce_knomial(const Call& call)
     // The root of the operation may have its contribution in place of the result.
     const Extent input{.space = place.in_place ? Space::receive : Space::send};
     const Extent result{.space = Space::receive};
+    if (call.tuning.radix == 2) {
+        graph.meet(engine::Meets::collecting, input, call.root);
+    }
     const bool lands = place.rank == 0 && call.root == 0 && !place.in_place;
     const Reduced reduced =
         add_tree_reduction(graph, Team::all(place, 0), {.radix = call.tuning.radix},

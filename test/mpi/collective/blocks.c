@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatters and gathers, blocks of all lengths one after the other, about those at which they go
-// another way: every root, in place, elements with gaps on one side, two communicators by turns.
-// Who has room for less than comes is told, and the next calls are as before.
+// Scatters, gathers and reductions, blocks of all lengths one after the other, about those at which
+// they go another way: every root, in place, elements with gaps on one side, two communicators by
+// turns. Who has room for less than comes is told, and the next calls are as before. A reduction
+// has the bits of one that does not block.
 #include <stdlib.h>
 
 #include "../check.h"
@@ -59,6 +60,27 @@ static void gather(struct check* t, const Place* p, int call, int bytes, int roo
     CHECK_INT(t, p->all[(size_t)p->size * (size_t)bytes], 0xEE);
 }
 
+// Sums that depend on the order in which they are made.
+static void reduce(struct check* t, const Place* p, int call, int bytes, int root)
+{
+    const int at_root = p->rank == root, in_place = at_root && call % 2 == 1;
+    const int count = bytes / (int)sizeof(float);
+    float* const own = (float*)(void*)p->own;
+    float* const result = (float*)(void*)p->all;
+    float* const expected = result + longest / sizeof(float);
+    for (int i = 0; i < count; ++i)
+        own[i] = 1.0f / (float)(1 + (i * 7 + p->rank * 13 + call * 5) % 1001);
+    MPI_Request request;
+    CHECK_CALL(t, MPI_Ireduce(own, expected, count, MPI_FLOAT, MPI_SUM, root, p->comm, &request));
+    CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (in_place)
+        memcpy(result, own, (size_t)count * sizeof(float));
+    CHECK_CALL(t, MPI_Reduce(in_place ? MPI_IN_PLACE : own, result, count, MPI_FLOAT, MPI_SUM, root,
+                             p->comm));
+    if (at_root)
+        CHECK_INT(t, memcmp(result, expected, (size_t)count * sizeof(float)), 0);
+}
+
 static void check_lengths(struct check* t, const Place* places)
 {
     int call = 0;
@@ -68,6 +90,7 @@ static void check_lengths(struct check* t, const Place* places)
             const Place* const p = &places[round % 2];
             scatter(t, p, call, lengths[i], round % p->size);
             gather(t, p, call, lengths[i], (round / 2) % p->size);
+            reduce(t, p, call, lengths[i], (round / 3) % p->size);
         }
     }
 }
@@ -123,6 +146,7 @@ static void check_truncation(struct check* t, const Place* p)
         CHECK_INT(t, p->own[given - 1] == 0xEE && p->own[room] == 0xEE, !at_root);
         scatter(t, p, call, 5000, root);
         gather(t, p, call, 50000, root);
+        reduce(t, p, call, 3000, root);
     }
 }
 
@@ -136,7 +160,7 @@ static int test_main(void)
         MPI_Comm_rank(p->comm, &p->rank);
         MPI_Comm_size(p->comm, &p->size);
         MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN);
-        p->all = check_memory((size_t)p->size * longest + check_guard_bytes);
+        p->all = check_memory((size_t)(p->size + 1) * longest + check_guard_bytes);
         p->own = check_memory(longest + check_guard_bytes);
     }
     check_lengths(&t, places);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -138,13 +139,48 @@ class ShelfTest : public MeetingRanks {
         }
     }
 
+    /// What the tree gives of an element, by halves.
+    float tree(std::uint32_t first, std::uint32_t last, std::size_t i, std::uint32_t call) const
+    {
+        if (last - first == 1) {
+            return number(first, i, call);
+        }
+        const std::uint32_t middle = first + std::bit_ceil(last - first) / 2;
+        return tree(first, middle, i, call) + tree(middle, last, i, call);
+    }
+    static float number(std::uint32_t rank, std::size_t i, std::uint32_t call)
+    {
+        return 1.0F / static_cast<float>(1 + (i * 7 + rank * 13 + call * 5) % 1001);
+    }
+
+    void reduce(std::uint32_t rank, std::size_t bytes, std::uint32_t root, std::uint32_t call)
+    {
+        const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
+        std::vector<float> own(bytes / sizeof(float));
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            own[i] = number(rank, i, call);
+        }
+        std::vector<float> result(rank == root ? own.size() : 0);
+        ASSERT_EQ(use(rank, {.kind = Kind::reduce,
+                             .root = root,
+                             .send = reinterpret_cast<const std::byte*>(own.data()),
+                             .receive = reinterpret_cast<std::byte*>(result.data()),
+                             .bytes = own.size() * sizeof(float),
+                             .element_bytes = sizeof(float),
+                             .reduction = &sum}),
+                  OpError::none);
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            ASSERT_EQ(result[i], tree(0, size(), i, call)) << "element " << i << " of " << call;
+        }
+    }
+
     /// The same call on all ranks, drawn by `random`, which is in the same state on all: of few
     /// bytes, or with blocks.
     void run_drawn(std::uint32_t rank, std::mt19937& random, ShelfSize shelf_size,
                    std::uint32_t call)
     {
         const auto kind =
-            static_cast<Kind>(shelf_size == ShelfSize::lines ? random() % 3 : 1 + random() % 2);
+            static_cast<Kind>(shelf_size == ShelfSize::lines ? random() % 4 : 1 + random() % 3);
         const auto root = static_cast<std::uint32_t>(random() % size());
         const bool keeps_own = random() % 2 == 0;
         const bool is_small = random() % 2 == 0;
@@ -163,6 +199,9 @@ class ShelfTest : public MeetingRanks {
                 break;
             case Kind::gather:
                 gather(rank, bytes, root, keeps_own, call);
+                break;
+            case Kind::reduce:
+                reduce(rank, bytes, root, call);
                 break;
         }
     }
@@ -230,6 +269,23 @@ TEST_P(ShelfTest, WhoHasRoomForLessOfABlockGetsTheBeginningAndIsTold)
                           call);
         }
         scatter(rank, 5000, size() - 1, false, 2);
+        // To the root come vectors that it has no room for.
+        const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
+        std::vector<float> vector(rank == 0 ? 10000 : 50000, 1.0F);
+        std::vector<float> result(10000, -1.0F);
+        const RootedCall reduction{.kind = Kind::reduce,
+                                   .root = 0,
+                                   .send = reinterpret_cast<const std::byte*>(vector.data()),
+                                   .receive = reinterpret_cast<std::byte*>(result.data()),
+                                   .bytes = vector.size() * sizeof(float),
+                                   .element_bytes = sizeof(float),
+                                   .reduction = &sum};
+        EXPECT_EQ(use(rank, reduction), rank == 0 ? OpError::truncated : OpError::none);
+        if (rank == 0) {
+            EXPECT_EQ(result, std::vector<float>(10000, -1.0F));
+            skip_on_shelf(node_.driver(rank), seat(rank, Kind::reduce, reduction.bytes),
+                          node_.world(rank), reduction);
+        }
         gather(rank, 64 * 1024, 0, false, 3);
     });
 }
