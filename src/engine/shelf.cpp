@@ -41,7 +41,7 @@ struct Shelf {
     {
         switch (size) {
             case ShelfSize::lines:
-                return {.compartments = 256,
+                return {.compartments = 512,
                         .share_bytes = shelf_share_bytes(members),
                         .call_bytes = shelf_call_bytes(members)};
             case ShelfSize::pages:
