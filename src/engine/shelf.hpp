@@ -34,6 +34,9 @@ struct Reduction;
 
 inline constexpr std::uint32_t shelf_members_max = 64;
 
+/// Of a reduction among ranks that have a core each, where a tree combines on several of them.
+inline constexpr std::uint32_t shelf_combining_members_max = 8;
+
 /// Of shelves for longer blocks.
 inline constexpr std::uint32_t shelf_block_members_max = 16;
 inline constexpr std::uint64_t shelf_page_bytes_max = 8 * 1024;

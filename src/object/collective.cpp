@@ -352,7 +352,9 @@ std::optional<engine::OpError> combine_on_shelf(Instance& at, Communicator& comm
     const engine::GraphMeeting& meeting = made.graph.stored->meeting;
     const engine::GraphArguments& arguments = made.arguments;
     if (!made.graph.may_meet || meeting.what != engine::Meets::collecting ||
-        arguments.reduction.user_op != 0) {
+        arguments.reduction.user_op != 0 ||
+        (!at.driver->node().is_oversubscribed &&
+         communicator.joint_scope().size > engine::shelf_combining_members_max)) {
         return std::nullopt;
     }
     const bool is_in_place = meeting.part.space == engine::Space::receive;
