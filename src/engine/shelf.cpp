@@ -270,10 +270,12 @@ class Visit {
 
     std::uint64_t collect(const RootedCall& call, std::uint64_t offset)
     {
+        std::uint64_t given = 0;
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
             std::byte* const to = call.receive + member * call.bytes;
             if (member != scope_.rank) {
                 const Shelf::Line& line = wait_for_line(member);
+                given = std::max(given, line.bytes);
                 const std::uint64_t bytes = stretch(line.bytes, offset);
                 copy(call, offset, to, bytes <= Shelf::line_data_bytes ? line.data : share(member),
                      bytes);
@@ -281,7 +283,7 @@ class Visit {
                 put(to + offset, call.send + offset, stretch(call.bytes, offset));
             }
         }
-        return given_to_root();
+        return given;
     }
 
     /// Combines what members have given where it lies: the root alone reads it, and nobody writes
@@ -304,7 +306,7 @@ class Visit {
         }
         const std::uint64_t given = given_to_root();
         if (given > call.bytes) [[unlikely]] {
-            return given;
+            return given;  // before anything is combined, so that the call can be repeated
         }
         const std::uint64_t count = bytes / call.element_bytes;
         // What members from `first` to `last` have given stands at the last one.
