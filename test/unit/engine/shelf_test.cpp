@@ -271,7 +271,7 @@ TEST_P(ShelfTest, WhoHasRoomForLessOfABlockGetsTheBeginningAndIsTold)
         scatter(rank, 5000, size() - 1, false, 2);
         // To the root come vectors that it has no room for.
         const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
-        std::vector<float> vector(rank == 0 ? 10000 : 50000, 1.0F);
+        std::vector<float> vector(rank == 0 ? 10000 : 100000, 1.0F);
         std::vector<float> result(10000, -1.0F);
         const RootedCall reduction{.kind = Kind::reduce,
                                    .root = 0,
