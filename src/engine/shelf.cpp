@@ -430,14 +430,17 @@ void leave_shelf(memory::Allocator& allocator, Shelf& shelf)
 
 bool can_have_shelf(const Node& node, ShelfSize size, const Scope& scope)
 {
+    constexpr std::uint64_t shelves_a_heap = 64;  // many communicators may each have some
     if (!node.directory.lets_meet || node.rank_count != node.job_rank_count || scope.size < 2) {
         return false;
     }
+    if (size == ShelfSize::lines) {
+        return scope.size <= shelf_members_max;
+    }
     // Ranks that have a core each copy blocks in halves, those of one process where they lie.
-    return size == ShelfSize::lines
-               ? scope.size <= shelf_members_max
-               : scope.size <= shelf_block_members_max && node.is_oversubscribed &&
-                     node.directory.process_count > 1;
+    const std::uint64_t bytes = Shelf::size_bytes(Shelf::form_of(size, scope.size), scope.size);
+    return scope.size <= shelf_block_members_max && node.is_oversubscribed &&
+           node.directory.process_count > 1 && bytes <= node.heap->size_bytes() / shelves_a_heap;
 }
 
 OpError use_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call)
