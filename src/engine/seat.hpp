@@ -24,7 +24,7 @@ struct ShelfSeat {
     std::uint64_t room_end = 0;  ///< the first call for which it has not yet seen room
 };
 
-/// Of shelves. A communicator has one of each, once it needs it.
+/// What a shelf is for. A communicator has one of each size, once it needs it.
 enum class ShelfSize : std::uint8_t {
     lines,   ///< for calls of few bytes
     pages,   ///< for blocks of up to shelf_page_bytes_max

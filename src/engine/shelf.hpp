@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where members of a communicator lay down the bytes of a call with a root (bcast, scatter, gather,
-// reduce)
-// instead of sending them: who gives writes one line and goes on, who gets looks there when it
-// comes. A message to each would be a frame, a match and a look at a lane for each. In the node
+// reduce) instead of sending them: who gives writes one line and goes on, who gets looks there when
+// it comes. A message to each would be a frame, a match and a look at a lane for each. In the node
 // heap, up to three for each communicator whose members do so. One is for few bytes. Two are for
 // the blocks of scatters, gathers and reductions among ranks that share cores: who gives copies
 // them in while it has a core, who gets copies them out while it has one. The longer the blocks,
