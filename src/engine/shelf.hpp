@@ -33,16 +33,13 @@ struct Reduction;
 
 inline constexpr std::uint32_t shelf_members_max = 64;
 
-/// Of a reduction among ranks that have a core each, where a tree combines on several of them.
-inline constexpr std::uint32_t shelf_combining_members_max = 8;
-
 /// Of shelves for longer blocks.
 inline constexpr std::uint32_t shelf_block_members_max = 16;
 inline constexpr std::uint64_t shelf_page_bytes_max = 8 * 1024;
 inline constexpr std::uint64_t shelf_stretch_bytes_max = 64 * 1024;  ///< in one compartment
 inline constexpr std::uint64_t shelf_block_bytes_max = 16 * shelf_stretch_bytes_max;
 
-/// Of a call on a shelf for few.
+/// Bytes of a call that a shelf for few has room for.
 constexpr std::uint64_t shelf_call_bytes(std::uint64_t members) noexcept
 {
     return std::max<std::uint64_t>(1024, platform::cache_line_bytes * members);
@@ -99,9 +96,13 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
 }
 
 /// The shelf that is for a call, if any: vectors that are for all go over a board (engine/board).
+/// `shares_cores`: its members do; else messages reduce as fast, or faster.
 inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t bytes,
-                                          std::uint64_t members)
+                                          std::uint64_t members, bool shares_cores)
 {
+    if (kind == RootedCall::Kind::reduce && !shares_cores) {
+        return std::nullopt;
+    }
     if (fits_on_shelf(kind, bytes, members)) {
         return ShelfSize::lines;
     }

@@ -316,7 +316,8 @@ std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicato
                                          const engine::RootedCall& call)
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const auto size = engine::shelf_for(call.kind, call.bytes, scope.size);
+    const auto size =
+        engine::shelf_for(call.kind, call.bytes, scope.size, at.driver->node().is_oversubscribed);
     engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, call.kind) : nullptr;
     if (seat == nullptr) {
         return std::nullopt;
@@ -352,9 +353,7 @@ std::optional<engine::OpError> combine_on_shelf(Instance& at, Communicator& comm
     const engine::GraphMeeting& meeting = made.graph.stored->meeting;
     const engine::GraphArguments& arguments = made.arguments;
     if (!made.graph.may_meet || meeting.what != engine::Meets::collecting ||
-        arguments.reduction.user_op != 0 ||
-        (!at.driver->node().is_oversubscribed &&
-         communicator.joint_scope().size > engine::shelf_combining_members_max)) {
+        arguments.reduction.user_op != 0) {
         return std::nullopt;
     }
     const bool is_in_place = meeting.part.space == engine::Space::receive;
