@@ -3,9 +3,12 @@
 // they go another way: every root, in place, elements with gaps on one side, two communicators by
 // turns. Who has room for less than comes is told, and the next calls are as before. A reduction
 // has the bits of one that does not block.
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
 
 #include "../check.h"
+#include "../frames.h"
 
 // Shelves have room for some calls ahead; the next ones wait.
 enum { rounds = 12, longest = (1 << 20) + 1 };
@@ -150,8 +153,41 @@ static void check_truncation(struct check* t, const Place* p)
     }
 }
 
+// Blocks need no message, but for CHECK_MESSAGES.
+static void check_frames(struct check* t, const Place* p)
+{
+    const Frames frames = frames_begin(t);
+    const uint64_t before = frames_posted(t, frames);
+    enum { calls = 30 };
+    for (int call = 0; call < calls; ++call) {
+        const int bytes = call % 2 == 0 ? 4000 : 100000;
+        scatter(t, p, call, bytes, call % p->size);
+        gather(t, p, call, bytes, call % p->size);
+        CHECK_CALL(t,
+                   MPI_Reduce(p->own, p->all, bytes, MPI_BYTE, MPI_BOR, call % p->size, p->comm));
+    }
+    frames_expect(t, frames, before, getenv("CHECK_MESSAGES") != NULL ? 3 * calls : 0);
+    frames_end(t, frames);
+}
+
+// Ranks on one processor share it, whatever the machine has.
+static void go_to_first_processor(void)
+{
+    cpu_set_t allowed, one;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &allowed))
+        ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 static int test_main(void)
 {
+    const int shares_processor = getenv("CHECK_ONE_PROCESSOR") != NULL;
+    if (shares_processor)
+        go_to_first_processor();
     struct check t = check_start("blocks");
     Place places[2] = {{.comm = MPI_COMM_WORLD}};
     CHECK_CALL(&t, MPI_Comm_split(MPI_COMM_WORLD, 0, -t.rank, &places[1].comm));
@@ -166,6 +202,8 @@ static int test_main(void)
     check_lengths(&t, places);
     check_ahead(&t, &places[1]);
     check_gaps(&t, &places[0]);
+    if (shares_processor && is_on_one_node(&t))
+        check_frames(&t, &places[0]);
     if (getenv("CHECK_MESSAGES") == NULL && t.size > 2)
         check_truncation(&t, &places[0]);
     for (int i = 0; i < 2; ++i) {

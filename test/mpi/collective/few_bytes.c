@@ -4,31 +4,9 @@
 // told as in the first calls of a communicator, and leaves no trace in the next ones.
 #include <stdlib.h>
 #include "../check.h"
+#include "../frames.h"
 
 enum { calls = 300, values = 4 };
-
-typedef struct {
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-} Frames;
-
-static Frames count_frames(struct check* t)
-{
-    Frames frames;
-    int index = -1, count = 0;
-    CHECK_CALL(t, MPI_T_pvar_session_create(&frames.session));
-    CHECK_CALL(t, MPI_T_pvar_get_index("frames_posted", MPI_T_PVAR_CLASS_COUNTER, &index));
-    CHECK_CALL(t, MPI_T_pvar_handle_alloc(frames.session, index, NULL, &frames.handle, &count));
-    CHECK_CALL(t, MPI_T_pvar_start(frames.session, frames.handle));
-    return frames;
-}
-
-static uint64_t posted(struct check* t, Frames frames)
-{
-    uint64_t value = 0;
-    CHECK_CALL(t, MPI_T_pvar_read(frames.session, frames.handle, &value));
-    return value;
-}
 
 static void bcast(struct check* t, int call, int root)
 {
@@ -54,19 +32,13 @@ static void gather(struct check* t, int call, int root)
         CHECK_INT(t, all[i], call * 100 + i);
 }
 
-// All ranks together post frames, or none does.
 static void check_frames(struct check* t, Frames frames, int uses_messages,
                          void (*run)(struct check*, int, int))
 {
-    const uint64_t before = posted(t, frames);
+    const uint64_t before = frames_posted(t, frames);
     for (int call = 0; call < calls; ++call)
         run(t, call, call % t->size);
-    uint64_t own = posted(t, frames) - before, all = 0;
-    CHECK_CALL(t, MPI_Allreduce(&own, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD));
-    if (uses_messages)
-        CHECK(t, all >= (uint64_t)calls * (uint64_t)(t->size - 1));
-    else
-        CHECK_INT(t, all, 0);
+    frames_expect(t, frames, before, uses_messages ? calls : 0);
 }
 
 // The call fails at every member, or at its root alone, which makes it again.
@@ -116,25 +88,12 @@ static void check_truncation(struct check* t)
     }
 }
 
-static int is_on_one_node(struct check* t)
-{
-    MPI_Comm node;
-    int size = 0;
-    CHECK_CALL(t,
-               MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    CHECK_CALL(t, MPI_Comm_size(node, &size));
-    CHECK_CALL(t, MPI_Comm_free(&node));
-    return size == t->size;
-}
-
 static int test_main(void)
 {
     struct check t = check_start("few_bytes");
     const char* const asked = getenv("CHECK_MESSAGES");
     const int all = asked != NULL && strcmp(asked, "all") == 0;
     const int bcasts = all || (asked != NULL && strcmp(asked, "bcast") == 0);
-    int provided;
-    CHECK_CALL(&t, MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     // The first calls of a communicator prepare the others.
     for (int call = 0; call < 4; ++call) {
@@ -144,7 +103,7 @@ static int test_main(void)
     }
     const int is_near = is_on_one_node(&t);
     MPI_Barrier(MPI_COMM_WORLD);
-    const Frames frames = count_frames(&t);
+    const Frames frames = frames_begin(&t);
     if (is_near) {
         check_frames(&t, frames, bcasts && t.size > 1, bcast);
         check_frames(&t, frames, all && t.size > 1, scatter);
@@ -153,7 +112,6 @@ static int test_main(void)
     check_errors(&t);
     if (asked == NULL)
         check_truncation(&t);
-    CHECK_CALL(&t, MPI_T_pvar_session_free((MPI_T_pvar_session[]){frames.session}));
-    CHECK_CALL(&t, MPI_T_finalize());
+    frames_end(&t, frames);
     return check_finish(&t);
 }

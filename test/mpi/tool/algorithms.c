@@ -5,6 +5,7 @@
 // ranks of one process share its knobs.
 #define CHECK_OWN_INIT
 #include "../check.h"
+#include "../frames.h"
 
 enum { barriers = 100 };
 
@@ -29,19 +30,12 @@ static void choose(struct check* t, const char* name, const char* algorithm)
 /// What this rank posts meanwhile.
 static uint64_t frames_of_barriers(struct check* t)
 {
-    int index = -1, count = 0;
-    uint64_t before = 0, after = 0;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    CHECK_CALL(t, MPI_T_pvar_session_create(&session));
-    CHECK_CALL(t, MPI_T_pvar_get_index("frames_posted", MPI_T_PVAR_CLASS_COUNTER, &index));
-    CHECK_CALL(t, MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
-    CHECK_CALL(t, MPI_T_pvar_start(session, handle));
-    CHECK_CALL(t, MPI_T_pvar_read(session, handle, &before));
+    const Frames frames = frames_begin(t);
+    const uint64_t before = frames_posted(t, frames);
     for (int i = 0; i < barriers; ++i)
         MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_CALL(t, MPI_T_pvar_read(session, handle, &after));
-    CHECK_CALL(t, MPI_T_pvar_session_free(&session));
+    const uint64_t after = frames_posted(t, frames);
+    frames_end(t, frames);
     return after - before;
 }
 
