@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/line_transfer.hpp"
 #include "platform/process.hpp"
 #include "transport/delay/delayed.hpp"
 
@@ -84,6 +85,18 @@ bool Node::is_gone(std::uint32_t rank)
            !platform::process_exists(directory.processes[process].process_id);
 }
 
+namespace {
+
+/// Whether lanes announce payloads. Who shares a core with the sender does not wait meanwhile.
+bool announces(config::AnnouncementsChoice choice, bool is_oversubscribed)
+{
+    return choice == config::AnnouncementsChoice::automatic
+               ? !is_oversubscribed && platform::can_demote_lines()
+               : choice == config::AnnouncementsChoice::on;
+}
+
+}  // namespace
+
 void Node::choose_buffers()
 {
     // Where memory is reserved before it is used, long ones would take what others need.
@@ -93,6 +106,9 @@ void Node::choose_buffers()
     const bool are_short = is_reserved || is_oversubscribed;
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
+    lane_showing = announces(knobs.announcements, is_oversubscribed)
+                       ? transport::shm::Showing::announced
+                       : transport::shm::Showing::in_steps;
     // A ring has room for several, so that the receiver takes one out while the next is written.
     constexpr std::size_t frames_of_a_ring = 8;
     const std::uint64_t room =

@@ -12,6 +12,7 @@
 #include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
 #include "platform/fatal.hpp"
+#include "platform/line_transfer.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/looking.hpp"
 #include "protocol/offer.hpp"
@@ -56,6 +57,9 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
         !fits(receive.wanted, frame.header) || frame.payload_bytes > receive.size_bytes ||
         !context.has_none_posted(frame.header)) {
         return;
+    }
+    if (frame.early_bytes == 0) {
+        platform::fetch_lines(frame.payload, frame.payload_bytes);
     }
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;

@@ -5,8 +5,10 @@
 // ring beside it.
 //
 // A payload of several KiB is written in steps, and the state of the line says how many are done,
-// so that a receiver who wants this very frame copies while the sender writes. Nobody waits for a
-// writer: a frame that is not whole is not there.
+// so that a receiver who wants this very frame copies while the sender writes. Where lines are slow
+// to change cores, shorter ones are announced before their first byte is written, so that the
+// receiver asks for their lines meanwhile. Nobody waits for a writer: a frame that is not whole is
+// not there.
 //
 // What is in the words: FrameHeader 16 | 12 bytes (half a line) or 40 (a whole one): the payload,
 // or Beside: where in the byte ring. What is in the tag: bits 0 to 7 the kind, 8 to 13 the length
@@ -19,6 +21,7 @@
 
 #include "base/status.hpp"
 #include "platform/atomic.hpp"
+#include "platform/line_transfer.hpp"
 #include "platform/short_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_bytes.hpp"
@@ -74,11 +77,17 @@ struct Beside {
     std::uint32_t step_bytes = 0;  ///< of each step but the last
 };
 
-/// A frame of which the first bytes are there.
+/// How a sender shows a payload to a receiver who waits for it.
+enum class Showing : std::uint8_t {
+    in_steps,   ///< cores that share a cache
+    announced,  ///< cores that ask each other for what they have written
+};
+
+/// A frame that is being written.
 struct EarlyFrame {
     FrameHeader header;
     std::uint32_t payload_bytes = 0;  ///< of the whole frame
-    std::uint32_t early_bytes = 0;    ///< that are there
+    std::uint32_t early_bytes = 0;    ///< that are there; 0: it is only announced
     const std::byte* payload = nullptr;
 };
 
@@ -92,9 +101,11 @@ struct Lane {
     }
 
     /// Requires a power of two from lane_ring_bytes_min to lane_ring_bytes_max.
-    void open(std::uint32_t sender_rank, std::size_t ring_bytes) noexcept
+    void open(std::uint32_t sender_rank, std::size_t ring_bytes,
+              Showing showing = Showing::in_steps) noexcept
     {
         sender = sender_rank;
+        showing_ = showing;
         payloads_.open(ring_bytes);
     }
 
@@ -136,8 +147,8 @@ struct Lane {
         return true;
     }
 
-    /// The oldest frame while its sender writes it. False: there is none, or it is whole, or
-    /// nothing of it is there. Thread rule: the receiver's executor.
+    /// The oldest frame while its sender writes it. False: there is none, or it is whole, or its
+    /// sender says nothing of it before. Thread rule: the receiver's executor.
     bool peek_early(EarlyFrame& frame) noexcept
     {
         std::uint32_t tag = 0;
@@ -192,6 +203,10 @@ struct Lane {
     /// instructions that know both ends.
     static constexpr std::size_t placed_bytes_min = 256;
     static constexpr std::size_t placed_bytes_max = 8192;
+    /// Payloads that are announced: shorter ones are written sooner than the receiver hears of
+    /// them, longer ones go in steps.
+    static constexpr std::size_t announced_bytes_min = 1024;
+    static constexpr std::size_t announced_bytes_max = StepChoice::step_bytes_max;
     /// The announced number of steps fits beside the flag.
     static_assert(lane_ring_bytes_max / 4 / StepChoice::step_bytes_max < steps_flag);
 
@@ -282,6 +297,10 @@ struct Lane {
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
         Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
                       static_cast<std::uint32_t>(payload_bytes)};
+        if (showing_ == Showing::announced && payload_bytes <= announced_bytes_max) {
+            write_announced(content, beside, place, payload);
+            return true;
+        }
         if (payload_bytes <= StepChoice::one_step_bytes_max) {
             std::memcpy(content->inline_payload, &beside, sizeof beside);
             std::memcpy(place, payload, payload_bytes);
@@ -311,6 +330,19 @@ struct Lane {
         return true;
     }
 
+    void write_announced(CellContent* content, const Beside& beside, std::byte* place,
+                         const std::byte* payload) noexcept
+    {
+        std::memcpy(content->inline_payload, &beside, sizeof beside);
+        if (beside.payload_bytes < announced_bytes_min) {
+            std::memcpy(place, payload, beside.payload_bytes);
+            platform::demote_lines(place, beside.payload_bytes);
+        } else {
+            cells.announce(tag_of(steps_flag, length_beside));
+            platform::copy_as_string(place, payload, beside.payload_bytes);
+        }
+    }
+
     /// Where nobody can tell, each frame counts as an answer to the one before.
     std::uint64_t answers_taken() noexcept
     {
@@ -338,6 +370,7 @@ struct Lane {
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
     StepChoice step_choice_;
+    Showing showing_ = Showing::in_steps;
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.
     sync::SpscBytes payloads_;

@@ -13,22 +13,21 @@
 #include <vector>
 
 #include "platform/cpu.hpp"
+#include "platform/line_transfer.hpp"
 
 namespace headway::transport::shm {
 namespace {
 
-constexpr std::size_t payload_bytes = 32 * 1024;
-
 /// A lane with its ring, as in the node heap.
 class LaneInMemory {
   public:
-    LaneInMemory()
+    explicit LaneInMemory(Showing showing)
         : bytes_(static_cast<std::byte*>(::operator new(Lane::bytes_needed(lane_ring_bytes_min),
                                                         std::align_val_t{alignof(Lane)})))
     {
         std::memset(bytes_, 0, Lane::bytes_needed(lane_ring_bytes_min));
         lane_ = new (bytes_) Lane;
-        lane_->open(0, lane_ring_bytes_min);
+        lane_->open(0, lane_ring_bytes_min, showing);
     }
     ~LaneInMemory() { ::operator delete(bytes_, std::align_val_t{alignof(Lane)}); }
     LaneInMemory(const LaneInMemory&) = delete;
@@ -47,9 +46,11 @@ std::byte value_of(std::uint32_t number)
     return static_cast<std::byte>(number % 251 + 1);
 }
 
-TEST(Lane, AFrameIsSeenWhileItIsWrittenAndItsFirstBytesAreThere)
+/// Sends until three frames have been seen while they were written, and checks the bytes that were
+/// there then, and all of them in the end. `has_early`: whether there are any then.
+void see_early_frames(std::size_t payload_bytes, Showing showing, bool has_early)
 {
-    LaneInMemory memory;
+    LaneInMemory memory{showing};
     Lane& lane = *memory;
     std::atomic<bool> is_enough{false};
     std::thread sender([&] {
@@ -71,16 +72,21 @@ TEST(Lane, AFrameIsSeenWhileItIsWrittenAndItsFirstBytesAreThere)
         EarlyFrame early;
         if (lane.peek_early(early)) {
             ++early_frames;
-            has_failed = early.header.sequence != expected || early.early_bytes == 0 ||
+            has_failed = early.header.sequence != expected ||
+                         has_early == (early.early_bytes == 0) ||
                          early.early_bytes >= payload_bytes || early.payload_bytes != payload_bytes;
             for (std::uint32_t i = 0; i < early.early_bytes; ++i) {
                 has_failed = has_failed || early.payload[i] != value_of(expected);
             }
+            platform::fetch_lines(early.payload, early.payload_bytes);
         }
         Frame frame;
         if (lane.peek(frame)) {
             has_failed = has_failed || frame.header.sequence != expected ||
-                         frame.payload[payload_bytes - 1] != value_of(expected);
+                         frame.payload_bytes != payload_bytes;
+            for (std::size_t i = 0; i < payload_bytes; ++i) {
+                has_failed = has_failed || frame.payload[i] != value_of(expected);
+            }
             lane.consume();
             ++expected;
         }
@@ -88,6 +94,39 @@ TEST(Lane, AFrameIsSeenWhileItIsWrittenAndItsFirstBytesAreThere)
     is_enough.store(true, std::memory_order_relaxed);
     sender.join();
     EXPECT_FALSE(has_failed) << "message " << expected;
+}
+
+TEST(Lane, AFrameIsSeenWhileItIsWrittenAndItsFirstBytesAreThere)
+{
+    see_early_frames(32 * 1024, Showing::in_steps, true);
+}
+
+TEST(Lane, AnAnnouncedFrameIsSeenBeforeItIsWritten)
+{
+    see_early_frames(16 * 1024, Showing::announced, false);
+    see_early_frames(1024, Showing::announced, false);
+}
+
+TEST(Lane, WhereFramesAreAnnouncedOnlyLongerOnesGoInSteps)
+{
+    see_early_frames(32 * 1024, Showing::announced, true);
+}
+
+TEST(Lane, ShortFramesAreThereAtOnceHoweverTheyAreShown)
+{
+    for (const Showing showing : {Showing::in_steps, Showing::announced}) {
+        LaneInMemory memory{showing};
+        for (std::uint32_t bytes = 1; bytes < 1024; bytes += 31) {
+            const std::vector<std::byte> payload(bytes, value_of(bytes));
+            ASSERT_EQ((*memory).post(FrameKind::eager, {}, payload.data(), bytes),
+                      base::Status::done);
+            Frame frame;
+            ASSERT_TRUE((*memory).peek(frame));
+            ASSERT_EQ(frame.payload_bytes, bytes);
+            EXPECT_EQ(std::memcmp(frame.payload, payload.data(), bytes), 0) << bytes;
+            (*memory).consume();
+        }
+    }
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Means for bytes that another core is about to read, on processors whose cores keep what they have
+// written in caches of their own, where it has to be asked for line by line.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "platform/cpu.hpp"
+
+namespace headway::platform {
+
+/// Whether this processor has an instruction that hands a line on to the cache that all its cores
+/// share (CLDEMOTE: Intel's servers from Sapphire Rapids on). Those that have it need it: a line
+/// that another core has written takes them as long as half a dozen from the shared cache.
+inline bool can_demote_lines() noexcept
+{
+#if defined(__x86_64__)
+    constexpr unsigned leaf = 7;
+    constexpr unsigned demotes_bit = 1U << 25;
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & demotes_bit) != 0;
+#else
+    return false;
+#endif
+}
+
+/// Hands the lines of some bytes just written on to the shared cache. A hint: elsewhere nothing.
+/// Requires: can_demote_lines() was asked, as tools that run programs may not know the instruction.
+inline void demote_lines(const std::byte* bytes, std::size_t count) noexcept
+{
+#if defined(__x86_64__)
+    for (std::size_t at = 0; at < count; at += cache_line_bytes) {
+        asm volatile("cldemote %0" : : "m"(bytes[at]));
+    }
+#else
+    (void)bytes;
+    (void)count;
+#endif
+}
+
+/// Asks for the lines of some bytes, which come while the caller goes on.
+inline void fetch_lines(const std::byte* bytes, std::size_t count) noexcept
+{
+    for (std::size_t at = 0; at < count; at += cache_line_bytes) {
+        __builtin_prefetch(bytes + at);
+    }
+}
+
+/// memcpy() by the processor's own instruction for it, which asks for many lines of the target at
+/// once. For a KiB and more: it takes some time to begin.
+inline void copy_as_string(std::byte* target, const std::byte* source, std::size_t count) noexcept
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    asm volatile("rep movsb" : "+D"(target), "+S"(source), "+c"(count) : : "memory");
+#else
+    std::memcpy(target, source, count);
+#endif
+}
+
+}  // namespace headway::platform
