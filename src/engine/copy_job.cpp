@@ -85,10 +85,35 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
     return bytes;
 }
 
-/// What a rank's own hands take: all they may where they are alone. Halves of what is left end
-/// together where two copy, and the last pieces are small.
-std::uint64_t large_piece(const RankState& rank, const CopyJob& job)
+/// Whether a message of the driver's rank is one that its receiver had better read if both ranks
+/// send and receive such at once: where cores ask each other for each line, unless it is combined
+/// on arrival (docs/design/013 has figures).
+bool is_for_reading(Driver& driver, const CopyJob& job)
 {
+    constexpr std::uint64_t bytes_min = 512 * 1024;
+    Node& node = driver.node();
+    const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
+    return node.asks_other_cores && job.total_bytes >= bytes_min && !job.has_target_of_its_own() &&
+           !job.is_staged_only && node.peer_memory.can_reach(other.process);
+}
+
+/// Whether the driver's rank, which receives the message, has one to send too, as all ranks of an
+/// exchange: through slots each of them would copy twice as much, and none of them waits.
+bool is_read_in_exchange(Driver& driver, const CopyJob& job)
+{
+    const RankState& rank = driver.rank();
+    return &rank == job.receiver && (!rank.invited.is_empty() || !rank.offered.is_empty()) &&
+           is_for_reading(driver, job);
+}
+
+/// What a rank's own hands take: all they may where they are alone, or the other rank has as much
+/// to do. Halves of what is left end together where two copy, and the last pieces are small.
+std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_exchange)
+{
+    constexpr std::uint64_t exchanged_piece_max = 8 * large_piece_max;
+    if (is_in_exchange) {
+        return exchanged_piece_max * job.piece_bytes;
+    }
     // Relaxed: a guess.
     const std::uint64_t taken = job.taken.load(std::memory_order_relaxed);
     const std::uint64_t left = job.total_bytes - std::min(taken, job.total_bytes);
@@ -122,8 +147,10 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
         }
     }
     return is_ours_to_copy(driver.worker(), *job)
-               ? copy_piece(driver.worker(), job,
-                            std::min(large_piece(driver.rank(), *job), bytes_max))
+               ? copy_piece(
+                     driver.worker(), job,
+                     std::min(large_piece(driver.rank(), *job, is_read_in_exchange(driver, *job)),
+                              bytes_max))
                : 0;
 }
 
@@ -133,7 +160,8 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
 {
     constexpr std::uint32_t looks_max = 1000;
     constexpr std::uint32_t looks_max_away = 10;
-    if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job)) {
+    if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
+        is_read_in_exchange(driver, job)) {
         return false;
     }
     return driver.rank().looks_without_piece <
@@ -416,7 +444,9 @@ bool copy_next(Driver& driver, CopyShare share)
 {
     CopyJob* const job = next_job(driver, share);
     if (job == nullptr) {
-        return !driver.rank().offered.is_empty() && driver.is_owner() && stage_early(driver);
+        const CopyJob* const offered = driver.rank().offered.first();
+        return offered != nullptr && driver.is_owner() && !is_for_reading(driver, *offered) &&
+               stage_early(driver);
     }
     return move_piece(driver, job, UINT64_MAX) != 0;
 }
@@ -453,7 +483,7 @@ void copy_outside(Worker& worker, CopyJob* job)
 {
     const RankState* const own = worker.own();
     const bool is_own = own != nullptr && (own == job->sender || own == job->receiver);
-    (void)copy_piece(worker, job, is_own ? large_piece(*own, *job) : job->piece_bytes);
+    (void)copy_piece(worker, job, is_own ? large_piece(*own, *job, false) : job->piece_bytes);
     drop_reference(worker, job);
 }
 

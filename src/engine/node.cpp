@@ -87,12 +87,11 @@ bool Node::is_gone(std::uint32_t rank)
 
 namespace {
 
-/// Whether lanes announce payloads. Who shares a core with the sender does not wait meanwhile.
-bool announces(config::AnnouncementsChoice choice, bool is_oversubscribed)
+bool has_separate_caches(config::CoreCachesChoice choice)
 {
-    return choice == config::AnnouncementsChoice::automatic
-               ? !is_oversubscribed && platform::can_demote_lines()
-               : choice == config::AnnouncementsChoice::on;
+    return choice == config::CoreCachesChoice::automatic
+               ? platform::can_demote_lines()
+               : choice == config::CoreCachesChoice::separate;
 }
 
 }  // namespace
@@ -106,9 +105,9 @@ void Node::choose_buffers()
     const bool are_short = is_reserved || is_oversubscribed;
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
-    lane_showing = announces(knobs.announcements, is_oversubscribed)
-                       ? transport::shm::Showing::announced
-                       : transport::shm::Showing::in_steps;
+    asks_other_cores = !is_oversubscribed && has_separate_caches(knobs.core_caches);
+    lane_showing =
+        asks_other_cores ? transport::shm::Showing::announced : transport::shm::Showing::in_steps;
     // A ring has room for several, so that the receiver takes one out while the next is written.
     constexpr std::size_t frames_of_a_ring = 8;
     const std::uint64_t room =

@@ -131,7 +131,9 @@ class Node {
     std::uint64_t whole_bytes_max = 0;
     std::uint32_t staging_slots = Staging::slots_min;  ///< of each rank of this process
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
-    bool has_idle_cores = true;      ///< fewer
+    /// Each rank has a core, and cores ask each other for what they wrote (the knob core_caches).
+    bool asks_other_cores = false;
+    bool has_idle_cores = true;  ///< fewer
     /// Who parks passes a barrier for all, so that nobody who posts to a rank needs a fence of his
     /// own: where a rank seldom parks. The same in all processes.
     bool parks_with_barrier = false;

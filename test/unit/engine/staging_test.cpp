@@ -373,6 +373,73 @@ bool settle(InProcessNode& node)
     return false;
 }
 
+/// Messages that two ranks which both wait send to each other, `distance` apart.
+struct Exchanged {
+    Exchanged(Distance distance, bool asks_other_cores) : node(2, {}, distance)
+    {
+        node.node().is_oversubscribed = false;
+        node.node().asks_other_cores = asks_other_cores;
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            node.driver(rank).rank().waiting_threads.store(1);
+            got[rank].resize(sent.size());
+            receives[rank] = node.start_receive(rank, 1 - static_cast<std::int32_t>(rank), 1,
+                                                got[rank].data(), got[rank].size());
+            (void)node.start_send(rank, 1 - rank, 1, sent.data(), sent.size());
+        }
+    }
+
+    /// As ranks that wait; false: it never ends.
+    bool complete()
+    {
+        constexpr int sweeps_max = 10'000;
+        int sweeps = 0;
+        while (!receives[0]->word.is_complete() || !receives[1]->word.is_complete()) {
+            for (std::uint32_t rank = 0; rank < 2; ++rank) {
+                node.driver(rank).progress();
+                (void)copy_next(node.driver(rank), CopyShare::own);
+            }
+            if (++sweeps == sweeps_max) {
+                return false;
+            }
+        }
+        return got[0] == sent && got[1] == sent;
+    }
+
+    std::uint64_t staged_bytes(std::uint32_t rank)
+    {
+        return node.driver(rank).rank().counters.bytes_piped.load();
+    }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent = numbered(3'000'001);
+    std::vector<std::byte> got[2];
+    Op* receives[2] = {};
+};
+
+TEST(Exchange, IsReadWhereCoresAskEachOther)
+{
+    Exchanged messages(Distance::reachable, true);
+    ASSERT_TRUE(messages.complete());
+    EXPECT_EQ(messages.staged_bytes(0) + messages.staged_bytes(1), 0U);
+}
+
+TEST(Exchange, IsStagedWhereTheyShareACache)
+{
+    Exchanged messages(Distance::reachable, false);
+    ASSERT_TRUE(messages.complete());
+    EXPECT_GT(messages.staged_bytes(0), 0U);
+    EXPECT_GT(messages.staged_bytes(1), 0U);
+}
+
+TEST(Exchange, IsStagedWhereNobodyMayReadAndFromBeforeTheMatchOn)
+{
+    Exchanged messages(Distance::apart, true);
+    EXPECT_TRUE(copy_next(messages.node.driver(0), CopyShare::own)) << "the beginning";
+    ASSERT_TRUE(messages.complete());
+    EXPECT_EQ(messages.staged_bytes(0), messages.sent.size());
+    EXPECT_EQ(messages.staged_bytes(1), messages.sent.size());
+}
+
 TEST(StagedOnly, PiecesGoBetweenProcessesThatCannotReachEachOther)
 {
     for (const std::size_t bytes : {17'000U, 65'536U, 3'000'001U, 9'000'000U}) {
