@@ -373,12 +373,20 @@ bool settle(InProcessNode& node)
     return false;
 }
 
+config::Knobs knobs_with(config::CoreCachesChoice caches)
+{
+    config::Knobs knobs;
+    knobs.core_caches = caches;
+    return knobs;
+}
+
 /// Messages that two ranks which both wait send to each other, `distance` apart.
 struct Exchanged {
-    Exchanged(Distance distance, bool asks_other_cores) : node(2, {}, distance)
+    Exchanged(Distance distance, config::CoreCachesChoice caches)
+        : node(2, knobs_with(caches), distance)
     {
         node.node().is_oversubscribed = false;
-        node.node().asks_other_cores = asks_other_cores;
+        node.node().choose_buffers();
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             node.driver(rank).rank().waiting_threads.store(1);
             got[rank].resize(sent.size());
@@ -416,16 +424,30 @@ struct Exchanged {
     Op* receives[2] = {};
 };
 
+TEST(CoreCaches, DecideHowLanesShowPayloadsWhereEachRankHasACore)
+{
+    using transport::shm::Showing;
+    const auto showing = [](config::CoreCachesChoice caches, bool is_oversubscribed) {
+        InProcessNode node(2, knobs_with(caches));
+        node.node().is_oversubscribed = is_oversubscribed;
+        node.node().choose_buffers();
+        return node.node().lane_showing;
+    };
+    EXPECT_EQ(showing(config::CoreCachesChoice::separate, false), Showing::announced);
+    EXPECT_EQ(showing(config::CoreCachesChoice::separate, true), Showing::in_steps);
+    EXPECT_EQ(showing(config::CoreCachesChoice::shared, false), Showing::in_steps);
+}
+
 TEST(Exchange, IsReadWhereCoresAskEachOther)
 {
-    Exchanged messages(Distance::reachable, true);
+    Exchanged messages(Distance::reachable, config::CoreCachesChoice::separate);
     ASSERT_TRUE(messages.complete());
     EXPECT_EQ(messages.staged_bytes(0) + messages.staged_bytes(1), 0U);
 }
 
 TEST(Exchange, IsStagedWhereTheyShareACache)
 {
-    Exchanged messages(Distance::reachable, false);
+    Exchanged messages(Distance::reachable, config::CoreCachesChoice::shared);
     ASSERT_TRUE(messages.complete());
     EXPECT_GT(messages.staged_bytes(0), 0U);
     EXPECT_GT(messages.staged_bytes(1), 0U);
@@ -433,7 +455,7 @@ TEST(Exchange, IsStagedWhereTheyShareACache)
 
 TEST(Exchange, IsStagedWhereNobodyMayReadAndFromBeforeTheMatchOn)
 {
-    Exchanged messages(Distance::apart, true);
+    Exchanged messages(Distance::apart, config::CoreCachesChoice::separate);
     EXPECT_TRUE(copy_next(messages.node.driver(0), CopyShare::own)) << "the beginning";
     ASSERT_TRUE(messages.complete());
     EXPECT_EQ(messages.staged_bytes(0), messages.sent.size());
