@@ -33,6 +33,7 @@ typedef struct {
     unsigned char* bytes;
     MPI_Request* requests;
     double busy_s;
+    long windows;  // of a receiver: that it has posted, for all its peers
     long wrong;
     pthread_t handle;
 } Entity;
@@ -44,11 +45,13 @@ struct Job {
     MPI_Comm control;
     MPI_Comm* data;  // one, or one a pair
     Entity* entities;
-    int entity_count;  // of this rank
+    int entity_count;     // of this rank
+    int receiving_count;  // of them, how many receive
     // What the rank's threads do together: the main thread writes `repeats`, then all pass.
     long repeats;
     atomic_int arrived;
     atomic_int turn;
+    atomic_long windows;  // posted by the rank's receivers, together
 };
 
 // All threads of the rank meet. They give their cores away while they wait, so that more threads
@@ -62,6 +65,16 @@ static void meet(Job* job)
         return;
     }
     while (atomic_load(&job->turn) == turn)
+        sched_yield();
+}
+
+// Receivers of a rank may take each other's messages. One who posted its next window before another
+// one its last would take what that one waits for, and where a sender has both for peers, it would
+// wait for ever: so nobody is more than a window ahead of what all have posted.
+static void wait_for_slower_receivers(const Entity* entity)
+{
+    Job* const job = entity->job;
+    while (atomic_load(&job->windows) < entity->windows * job->receiving_count)
         sched_yield();
 }
 
@@ -213,10 +226,12 @@ static void check_window(Entity* entity, const MPI_Status* statuses)
 
 static void receive_window(Entity* entity, MPI_Status* statuses)
 {
-    const Job* const job = entity->job;
+    Job* const job = entity->job;
     const MultirateOptions* const options = &job->options;
     const int peers = peers_of(entity);
     int count = 0;
+    if (options->is_all_to_all)
+        wait_for_slower_receivers(entity);
     for (int i = 0; i < peers; ++i) {
         const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
         for (long slot = 0; slot < options->window; ++slot)
@@ -227,6 +242,8 @@ static void receive_window(Entity* entity, MPI_Status* statuses)
         MPI_Send(NULL, 0, MPI_BYTE, rank_of(job, true, peer), control_tag(job, pair, ready),
                  control_of(job, pair));
     }
+    ++entity->windows;
+    atomic_fetch_add(&job->windows, 1);
     MPI_Waitall(count, entity->requests, statuses == NULL ? MPI_STATUSES_IGNORE : statuses);
     for (int i = 0; i < peers; ++i) {
         const int peer = peer_at(entity, i), pair = pair_of(entity, peer);
@@ -360,6 +377,7 @@ static void open_job(Job* job)
     const int sending = sends ? options->sending_threads : 0;
     const int receiving = !sends || shares_ranks ? options->receiving_threads : 0;
     job->entity_count = sending + receiving;
+    job->receiving_count = receiving;
     job->entities = room((size_t)job->entity_count, sizeof(Entity));
     const int receiving_rank = job->rank - (shares_ranks ? 0 : options->sending_ranks);
     for (int i = 0; i < sending; ++i)

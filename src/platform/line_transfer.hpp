@@ -16,8 +16,8 @@
 namespace headway::platform {
 
 /// Whether this processor has an instruction that hands a line on to the cache that all its cores
-/// share (CLDEMOTE: Intel's servers from Sapphire Rapids on). Those that have it need it: a line
-/// that another core has written takes them as long as half a dozen from the shared cache.
+/// share (CLDEMOTE: Intel's servers from Sapphire Rapids on). Those that have it need it: lines
+/// that another core has written take them five times as long as those of the shared cache.
 inline bool can_demote_lines() noexcept
 {
 #if defined(__x86_64__)
@@ -56,7 +56,8 @@ inline void fetch_lines(const std::byte* bytes, std::size_t count) noexcept
 }
 
 /// memcpy() by the processor's own instruction for it, which asks for many lines of the target at
-/// once. For a KiB and more: it takes some time to begin.
+/// once. For a KiB and more: it takes some time to begin. Its stores come in any order, but all of
+/// them before later ones.
 inline void copy_as_string(std::byte* target, const std::byte* source, std::size_t count) noexcept
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
