@@ -68,9 +68,10 @@ static void meet(Job* job)
         sched_yield();
 }
 
-// Receivers of a rank may take each other's messages. One who posted its next window before another
-// one its last would take what that one waits for, and where a sender has both for peers, it would
-// wait for ever: so nobody is more than a window ahead of what all have posted.
+// Receivers of a rank may take each other's messages where their pairs share communicator and tags.
+// One who posted its next window before another one its last would take what that one waits for,
+// and where a sender has both for peers, it would wait for ever: so nobody is more than a window
+// ahead of what all have posted.
 static void wait_for_slower_receivers(const Entity* entity)
 {
     Job* const job = entity->job;
@@ -230,7 +231,7 @@ static void receive_window(Entity* entity, MPI_Status* statuses)
     const MultirateOptions* const options = &job->options;
     const int peers = peers_of(entity);
     int count = 0;
-    if (options->is_all_to_all)
+    if (options->is_all_to_all && !options->has_own_communicators && !options->has_pair_tags)
         wait_for_slower_receivers(entity);
     for (int i = 0; i < peers; ++i) {
         const int peer = peer_at(entity, i), pair = pair_of(entity, peer);

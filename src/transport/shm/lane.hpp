@@ -330,6 +330,7 @@ struct Lane {
         return true;
     }
 
+    /// For a core that asks ours: what is too short to be announced is handed on once it is there.
     void write_announced(CellContent* content, const Beside& beside, std::byte* place,
                          const std::byte* payload) noexcept
     {

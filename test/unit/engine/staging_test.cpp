@@ -441,6 +441,7 @@ TEST(CoreCaches, DecideHowLanesShowPayloadsWhereEachRankHasACore)
 TEST(Exchange, IsReadWhereCoresAskEachOther)
 {
     Exchanged messages(Distance::reachable, config::CoreCachesChoice::separate);
+    EXPECT_FALSE(copy_next(messages.node.driver(0), CopyShare::own)) << "nor before the match";
     ASSERT_TRUE(messages.complete());
     EXPECT_EQ(messages.staged_bytes(0) + messages.staged_bytes(1), 0U);
 }
