@@ -90,7 +90,7 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
 /// on arrival (docs/design/013 has figures).
 bool is_for_reading(Driver& driver, const CopyJob& job)
 {
-    constexpr std::uint64_t bytes_min = 512 * 1024;
+    constexpr std::uint64_t bytes_min = 128 * 1024;
     Node& node = driver.node();
     const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
     return node.asks_other_cores && job.total_bytes >= bytes_min && !job.has_target_of_its_own() &&
@@ -104,6 +104,20 @@ bool is_read_in_exchange(Driver& driver, const CopyJob& job)
     const RankState& rank = driver.rank();
     return &rank == job.receiver && (!rank.invited.is_empty() || !rank.offered.is_empty()) &&
            is_for_reading(driver, job);
+}
+
+/// Whether the rank has receives that wait for their messages.
+bool expects_messages(const RankState& rank)
+{
+    // Relaxed: a hint.
+    return rank.counters.posted_queue.load(std::memory_order_relaxed) != 0;
+}
+
+/// Whether the rank is in the middle of a long read, and will see no slot before its end.
+bool is_reading(const RankState& rank)
+{
+    // Relaxed: a hint.
+    return rank.is_reading.load(std::memory_order_relaxed) != 0;
 }
 
 /// What a rank's own hands take: all they may where they are alone, or the other rank has as much
@@ -128,7 +142,7 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
 bool is_to_stage(Driver& driver, const CopyJob& job)
 {
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
-           is_inside(driver.node(), *job.receiver);
+           is_inside(driver.node(), *job.receiver) && !is_reading(*job.receiver);
 }
 
 /// Whether the driver's rank can copy a piece, or stage it for one who alone knows where it goes.
@@ -146,12 +160,21 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
             return staged;
         }
     }
-    return is_ours_to_copy(driver.worker(), *job)
-               ? copy_piece(
-                     driver.worker(), job,
-                     std::min(large_piece(driver.rank(), *job, is_read_in_exchange(driver, *job)),
-                              bytes_max))
-               : 0;
+    if (!is_ours_to_copy(driver.worker(), *job)) {
+        return 0;
+    }
+    RankState& rank = driver.rank();
+    const bool is_in_exchange = is_read_in_exchange(driver, *job);
+    const std::uint64_t bytes = std::min(large_piece(rank, *job, is_in_exchange), bytes_max);
+    const bool reads = &rank == job->receiver && is_for_reading(driver, *job);
+    if (!reads) {
+        return copy_piece(driver.worker(), job, bytes);
+    }
+    // Relaxed: a hint for the peers.
+    rank.is_reading.store(1, std::memory_order_relaxed);
+    const std::uint64_t copied = copy_piece(driver.worker(), job, bytes);
+    rank.is_reading.store(0, std::memory_order_relaxed);
+    return copied;
 }
 
 /// Whether the driver's rank, which receives the message, leaves it to its sender to stage the
@@ -161,7 +184,8 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
     constexpr std::uint32_t looks_max = 1000;
     constexpr std::uint32_t looks_max_away = 10;
     if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
-        is_read_in_exchange(driver, job)) {
+        is_read_in_exchange(driver, job) ||
+        (is_reading(*job.sender) && is_for_reading(driver, job))) {
         return false;
     }
     return driver.rank().looks_without_piece <
@@ -445,7 +469,8 @@ bool copy_next(Driver& driver, CopyShare share)
     CopyJob* const job = next_job(driver, share);
     if (job == nullptr) {
         const CopyJob* const offered = driver.rank().offered.first();
-        return offered != nullptr && driver.is_owner() && !is_for_reading(driver, *offered) &&
+        return offered != nullptr && driver.is_owner() &&
+               !(expects_messages(driver.rank()) && is_for_reading(driver, *offered)) &&
                stage_early(driver);
     }
     return move_piece(driver, job, UINT64_MAX) != 0;

@@ -29,8 +29,9 @@ using engine::OpError;
 namespace {
 
 /// Polls of a receive before it becomes an op and its thread waits as for any other: as long as a
-/// peer takes to answer a short message, and a few times more.
-constexpr int polls_without_op = 200;
+/// peer takes to answer with the longest frame, and some more, since only here is a frame copied
+/// while it is being written. Slow cores took longer than 200.
+constexpr int polls_without_op = 1000;
 
 /// Nothing can be done for a message that has left its sender and finds no place here.
 [[noreturn]] void no_room_for_messages(Driver& driver)

@@ -454,6 +454,58 @@ TEST(Exchange, IsStagedWhereTheyShareACache)
     EXPECT_GT(messages.staged_bytes(1), 0U);
 }
 
+/// A message of rank 0 to rank 1 that both know of and wait for, where cores ask each other.
+struct OneWay {
+    OneWay() : node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable)
+    {
+        node.node().is_oversubscribed = false;
+        node.node().choose_buffers();
+        node.driver(0).rank().waiting_threads.store(1);
+        node.driver(1).rank().waiting_threads.store(1);
+        receive = node.start_receive(1, 0, 1, got.data(), got.size());
+        (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+        node.driver(1).progress();
+        node.driver(0).progress();
+    }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent = numbered(3'000'001);
+    std::vector<std::byte> got = std::vector<std::byte>(3'000'001);
+    Op* receive = nullptr;
+};
+
+TEST(Exchange, ASenderWhoExpectsNothingIsInNone)
+{
+    InProcessNode node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable);
+    node.node().is_oversubscribed = false;
+    node.node().choose_buffers();
+    const auto sent = numbered(3'000'001);
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    EXPECT_TRUE(copy_next(node.driver(0), CopyShare::own)) << "the beginning is staged";
+}
+
+TEST(Exchange, IsNotLeftToASenderWhoReadsHimself)
+{
+    OneWay message;
+    EXPECT_FALSE(copy_next(message.node.driver(1), CopyShare::own)) << "left to the sender";
+    message.node.driver(0).rank().is_reading.store(1);
+    while (copy_next(message.node.driver(1), CopyShare::own)) {
+    }
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(Exchange, NothingIsStagedForAReceiverWhoReads)
+{
+    OneWay message;
+    message.node.driver(1).rank().is_reading.store(1);
+    while (copy_next(message.node.driver(0), CopyShare::own)) {
+    }
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.node.driver(1).rank().counters.bytes_piped.load(), 0U);
+    EXPECT_EQ(message.got, message.sent);
+}
+
 TEST(Exchange, IsStagedWhereNobodyMayReadAndFromBeforeTheMatchOn)
 {
     Exchanged messages(Distance::apart, config::CoreCachesChoice::separate);
