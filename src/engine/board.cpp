@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "data/reduce.hpp"
 #include "engine/attendance.hpp"
 #include "platform/cpu.hpp"
 
@@ -35,6 +36,9 @@ std::uint64_t bytes_min(Meets what)
             return 1;
     }
 }
+
+/// Of a sum that stays in a core's first cache while all vectors go by.
+constexpr std::uint64_t sum_bytes = 8 * 1024;
 
 /// A call that needs more rounds takes as long by messages.
 constexpr std::uint64_t rounds_max = 64;
@@ -253,23 +257,31 @@ class LongCall {
         }
     }
 
-    /// Each member combines a slice of all vectors, in rank order, where they lie. Where the result
-    /// lies, in the other half: all have taken what that one held before.
+    /// Each member combines a slice of all vectors, in rank order. Where the result lies, in the
+    /// other half: all have taken what that one held before.
     const std::byte* combine(Stretch stretch)
     {
-        const std::uint64_t elements = stretch.bytes / arguments_.element_bytes;
-        const std::uint64_t first = elements * scope_.rank / scope_.size;
+        const std::uint64_t element_bytes = arguments_.element_bytes;
+        const std::uint64_t elements = stretch.bytes / element_bytes;
         const std::uint64_t last = elements * (scope_.rank + 1) / scope_.size;
-        const std::uint64_t offset = first * arguments_.element_bytes;
-        for (std::uint32_t member = 1; member < scope_.size; ++member) {
-            (void)run_reduction(driver_, arguments_.reduction, place(member - 1) + offset,
-                                place(member) + offset, last - first);
-        }
+        const std::uint64_t step = std::max<std::uint64_t>(1, sum_bytes / element_bytes);
         std::byte* const result = place(half(attendance_.round()), 0);
-        std::memcpy(result + offset, place(scope_.size - 1) + offset,
-                    (last - first) * arguments_.element_bytes);
+        for (std::uint64_t at = elements * scope_.rank / scope_.size; at < last; at += step) {
+            combine_part(result, at * element_bytes, std::min(step, last - at));
+        }
         attendance_.attend();
         return result;
+    }
+
+    /// Vectors are only read: who puts down the next ones there still has their lines.
+    void combine_part(std::byte* result, std::uint64_t offset, std::uint64_t count)
+    {
+        const auto run = data::reduce_kernel(arguments_.reduction.op, arguments_.reduction.kind);
+        const std::byte* sum = place(0) + offset;
+        for (std::uint32_t member = 1; member < scope_.size; ++member) {
+            run(sum, place(member) + offset, result + offset, count);
+            sum = result + offset;
+        }
     }
 
     Driver& driver_;

@@ -85,16 +85,12 @@ bool Node::is_gone(std::uint32_t rank)
            !platform::process_exists(directory.processes[process].process_id);
 }
 
-namespace {
-
-bool has_separate_caches(config::CoreCachesChoice choice)
+bool do_cores_ask_each_other(config::CoreCachesChoice choice)
 {
     return choice == config::CoreCachesChoice::automatic
                ? platform::can_demote_lines()
                : choice == config::CoreCachesChoice::separate;
 }
-
-}  // namespace
 
 void Node::choose_buffers()
 {
@@ -105,7 +101,7 @@ void Node::choose_buffers()
     const bool are_short = is_reserved || is_oversubscribed;
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
-    asks_other_cores = !is_oversubscribed && has_separate_caches(knobs.core_caches);
+    asks_other_cores = !is_oversubscribed && directory.cores_ask_each_other;
     lane_showing =
         asks_other_cores ? transport::shm::Showing::announced : transport::shm::Showing::in_steps;
     // A ring has room for several, so that the receiver takes one out while the next is written.

@@ -58,6 +58,10 @@ struct MessageOperations {
 using UserReduction = bool (*)(Driver&, std::uint64_t user_op, const void* in, void* inout,
                                std::uint64_t count);
 
+/// Whether the cores of this machine ask each other for the lines they have written, rather than
+/// share a cache (the knob core_caches, and docs/design/011).
+bool do_cores_ask_each_other(config::CoreCachesChoice choice);
+
 /// What a process knows of its node: the mapped heap, the ways into other processes' memory, and
 /// the protocols of its own copy of the library. Nothing here lies in the heap; several ranks of
 /// the process share it.

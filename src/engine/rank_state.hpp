@@ -235,6 +235,7 @@ struct Directory {
     bool is_traced = false;    ///< and recorded
     bool lets_meet = false;    ///< ranks may meet instead of sending messages (engine/meeting)
     bool lets_read = false;    ///< and read each other's memory in collectives (peer_reading)
+    bool cores_ask_each_other = false;  ///< for lines they have written (platform/line_transfer)
     // Instances of each rank: whole engines, which know nothing of each other; the directories of
     // all, this one among them. Written by the creator, likewise. A count of 0: it is alone.
     std::uint32_t instance_count = 0;

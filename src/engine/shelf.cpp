@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <new>
 
+#include "data/reduce.hpp"
 #include "engine/graph_engine.hpp"
 #include "engine/wait.hpp"
 #include "platform/atomic.hpp"
@@ -107,6 +109,9 @@ struct Shelf {
 namespace {
 
 using Kind = RootedCall::Kind;
+
+/// Of a sum that stays in a core's first cache while what is combined goes by.
+constexpr std::uint64_t sum_bytes = 4 * 1024;
 
 /// Of no bytes there may be no place.
 void put(std::byte* to, const std::byte* from, std::uint64_t bytes)
@@ -286,20 +291,20 @@ class Visit {
         return given;
     }
 
-    /// Combines what members have given where it lies: the root alone reads it, and nobody writes
-    /// there again before the root has ended the call. As the tree with rank 0 at its top and two
-    /// branches a step does (protocol/coll/reduce_knomial), with the same result to the bit.
+    /// Combines what members have given, which is only read: who lays down the next there still has
+    /// the lines. As the tree with rank 0 at its top and two branches a step does
+    /// (protocol/coll/reduce_knomial), with the same result to the bit.
     std::uint64_t combine(const RootedCall& call, std::uint64_t offset)
     {
-        const std::uint32_t size = scope_.size;
         const std::uint64_t bytes = stretch(call.bytes, offset);
-        const std::byte* const own = call.send + offset;
-        // As the left one of two it is only read.
-        const bool is_copied = scope_.rank % 2 == 1 || scope_.rank == size - 1;
-        if (is_copied) {
-            put(begin_giving(bytes, share(scope_.rank)), own, bytes);
+        Operands operands{.own = call.send + offset, .bytes = bytes};
+        if (call.send == call.receive && scope_.rank != 0) {
+            // What comes before it in rank order would be written over it.
+            std::byte* const kept = begin_giving(bytes, share(scope_.rank));
+            put(kept, operands.own, bytes);
+            operands.own = kept;
         }
-        for (std::uint32_t member = 0; member < size; ++member) {
+        for (std::uint32_t member = 0; member < scope_.size; ++member) {
             if (member != scope_.rank) {
                 (void)wait_for_line(member);
             }
@@ -308,19 +313,41 @@ class Visit {
         if (given > call.bytes) [[unlikely]] {
             return given;  // before anything is combined, so that the call can be repeated
         }
+        operands.kernel = data::reduce_kernel(call.reduction->op, call.reduction->kind);
+        const std::uint64_t step = sum_bytes / call.element_bytes;
         const std::uint64_t count = bytes / call.element_bytes;
-        // What members from `first` to `last` have given stands at the last one.
-        for (std::uint32_t step = 1; step < size; step *= 2) {
-            for (std::uint32_t first = 0; first + step < size; first += 2 * step) {
-                const std::uint32_t left = first + step - 1;
-                const std::uint32_t last = std::min(first + 2 * step, size) - 1;
-                const bool is_own = left == scope_.rank && !is_copied;
-                (void)run_reduction(driver_, *call.reduction, is_own ? own : part(left, bytes),
-                                    part(last, bytes), count);
-            }
+        for (std::uint64_t at = 0; at < count; at += step) {
+            operands.offset = at * call.element_bytes;
+            operands.count = std::min(step, count - at);
+            (void)sum_of(operands, 0, scope_.size, call.receive + offset + operands.offset);
         }
-        put(call.receive + offset, part(size - 1, bytes), bytes);
         return given;
+    }
+
+    /// What the root combines of a stretch: `count` elements from `offset` on, of all members.
+    struct Operands {
+        const std::byte* own = nullptr;
+        std::uint64_t bytes = 0;  ///< of the stretch
+        data::ReduceKernel kernel = nullptr;
+        std::uint64_t offset = 0;
+        std::uint64_t count = 0;
+    };
+
+    /// Of `size` members from `first` on, in `room` unless it is one. Halves that are powers of two
+    /// in length, the first ones; each has its sum in a first cache.
+    const std::byte* sum_of(const Operands& operands, std::uint32_t first, std::uint32_t size,
+                            std::byte* room)
+    {
+        if (size == 1) {
+            return (first == scope_.rank ? operands.own : part(first, operands.bytes)) +
+                   operands.offset;
+        }
+        const std::uint32_t half = std::bit_ceil(size) / 2;
+        alignas(platform::cache_line_bytes) std::byte beside[sum_bytes];
+        const std::byte* const lower = sum_of(operands, first, half, room);
+        const std::byte* const upper = sum_of(operands, first + half, size - half, beside);
+        operands.kernel(lower, upper, room, operands.count);
+        return room;
     }
 
     /// Where `member` has given `bytes`.

@@ -95,12 +95,22 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
     }
 }
 
-/// The shelf that is for a call, if any: vectors that are for all go over a board (engine/board).
-/// `shares_cores`: its members do; else messages reduce as fast, or faster.
+/// Of the members of a communicator; the same on all of them.
+struct MemberCores {
+    bool are_shared = true;       ///< else messages reduce as fast, or faster
+    bool ask_each_other = false;  ///< Directory::cores_ask_each_other
+};
+
+/// The shelf that is for a call, if any: vectors that are for all go over a board (engine/board),
+/// and long blocks of a root are read where they lie if each copy of them is dear.
 inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t bytes,
-                                          std::uint64_t members, bool shares_cores)
+                                          std::uint64_t members, MemberCores cores)
 {
-    if (kind == RootedCall::Kind::reduce && !shares_cores) {
+    if (kind == RootedCall::Kind::reduce && !cores.are_shared) {
+        return std::nullopt;
+    }
+    if (kind == RootedCall::Kind::scatter && cores.ask_each_other &&
+        bytes > shelf_stretch_bytes_max) {
         return std::nullopt;
     }
     if (fits_on_shelf(kind, bytes, members)) {

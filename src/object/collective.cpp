@@ -316,8 +316,10 @@ std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicato
                                          const engine::RootedCall& call)
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const auto size =
-        engine::shelf_for(call.kind, call.bytes, scope.size, at.driver->node().is_oversubscribed);
+    const engine::Node& node = at.driver->node();
+    const auto size = engine::shelf_for(call.kind, call.bytes, scope.size,
+                                        {.are_shared = node.is_oversubscribed,
+                                         .ask_each_other = node.directory.cores_ask_each_other});
     engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, call.kind) : nullptr;
     if (seat == nullptr) {
         return std::nullopt;

@@ -84,6 +84,7 @@ base::Outcome Process::describe_instances(engine::Directory& directory,
         made->job_rank_count = directory.job_rank_count;
         made->lets_meet = directory.lets_meet;
         made->lets_read = directory.lets_read;
+        made->cores_ask_each_other = directory.cores_ask_each_other;
     }
     for (std::uint32_t number = 1; number < directory.instance_count; ++number) {
         engine::Directory& other = *directory.instances[number];

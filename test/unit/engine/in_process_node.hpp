@@ -41,6 +41,7 @@ class InProcessNode {
         directory->job_rank_count = ranks + distant_ranks;
         // The test's own process is none of those in which the ranks believe to live.
         directory->process_count = apart ? ranks + 1 : 1;
+        directory->cores_ask_each_other = do_cores_ask_each_other(knobs.core_caches);
         knobs.cma = distance == Distance::apart ? config::CmaChoice::off : knobs.cma;
         node_ = std::make_unique<Node>(std::move(heap), *directory, apart ? ranks : 0, knobs);
         for (std::uint32_t process = 0; process < directory->process_count; ++process) {

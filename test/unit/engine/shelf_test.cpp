@@ -62,7 +62,7 @@ class ShelfTest : public MeetingRanks {
     /// Where the calls of that kind are that name so many bytes.
     ShelfSeat& seat(std::uint32_t rank, Kind kind, std::size_t bytes)
     {
-        return seats_[rank].at(shelf_for(kind, bytes, size(), true).value());
+        return seats_[rank].at(shelf_for(kind, bytes, size(), {}).value());
     }
 
     static void fill(std::byte* block, std::size_t bytes, std::uint32_t from, std::uint32_t to,
@@ -359,13 +359,19 @@ TEST_P(ShelfTest, FewBytesFit)
     EXPECT_TRUE(fits_on_shelf(Kind::scatter, 64, members));
     EXPECT_FALSE(fits_on_shelf(Kind::gather, 1024, members));
     EXPECT_FALSE(fits_on_shelf(Kind::scatter, 1024, members));
-    EXPECT_EQ(shelf_for(Kind::scatter, 1024, members, true), ShelfSize::pages);
-    EXPECT_EQ(shelf_for(Kind::scatter, shelf_page_bytes_max + 1, members, true), ShelfSize::blocks);
-    EXPECT_EQ(shelf_for(Kind::gather, shelf_block_bytes_max, members, true), ShelfSize::blocks);
-    EXPECT_EQ(shelf_for(Kind::gather, shelf_block_bytes_max + 1, members, true), std::nullopt);
-    EXPECT_EQ(shelf_for(Kind::bcast, 4096, members, true), std::nullopt);
-    EXPECT_EQ(shelf_for(Kind::reduce, 8, members, true), ShelfSize::lines);
-    EXPECT_EQ(shelf_for(Kind::reduce, 8, members, false), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::scatter, 1024, members, {}), ShelfSize::pages);
+    EXPECT_EQ(shelf_for(Kind::scatter, shelf_page_bytes_max + 1, members, {}), ShelfSize::blocks);
+    EXPECT_EQ(shelf_for(Kind::gather, shelf_block_bytes_max, members, {}), ShelfSize::blocks);
+    EXPECT_EQ(shelf_for(Kind::gather, shelf_block_bytes_max + 1, members, {}), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::bcast, 4096, members, {}), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::scatter, shelf_block_bytes_max, members, {}), ShelfSize::blocks);
+    const MemberCores asking{.ask_each_other = true};
+    const std::uint64_t stretch = shelf_stretch_bytes_max;
+    EXPECT_EQ(shelf_for(Kind::scatter, stretch, members, asking), ShelfSize::blocks);
+    EXPECT_EQ(shelf_for(Kind::scatter, stretch + 1, members, asking), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::gather, stretch + 1, members, asking), ShelfSize::blocks);
+    EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {}), ShelfSize::lines);
+    EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {.are_shared = false}), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ShelfTest, testing::Values(2, 3, 5, 16, 17));
