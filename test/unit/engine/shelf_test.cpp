@@ -153,7 +153,8 @@ class ShelfTest : public MeetingRanks {
         return 1.0F / static_cast<float>(1 + (i * 7 + rank * 13 + call * 5) % 1001);
     }
 
-    void reduce(std::uint32_t rank, std::size_t bytes, std::uint32_t root, std::uint32_t call)
+    void reduce(std::uint32_t rank, std::size_t bytes, std::uint32_t root, bool is_in_place,
+                std::uint32_t call)
     {
         const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
         std::vector<float> own(bytes / sizeof(float));
@@ -161,9 +162,13 @@ class ShelfTest : public MeetingRanks {
             own[i] = number(rank, i, call);
         }
         std::vector<float> result(rank == root ? own.size() : 0);
+        if (is_in_place && rank == root) {
+            result = own;
+        }
+        const std::vector<float>& given = is_in_place && rank == root ? result : own;
         ASSERT_EQ(use(rank, {.kind = Kind::reduce,
                              .root = root,
-                             .send = reinterpret_cast<const std::byte*>(own.data()),
+                             .send = reinterpret_cast<const std::byte*>(given.data()),
                              .receive = reinterpret_cast<std::byte*>(result.data()),
                              .bytes = own.size() * sizeof(float),
                              .element_bytes = sizeof(float),
@@ -202,7 +207,7 @@ class ShelfTest : public MeetingRanks {
                 gather(rank, bytes, root, keeps_own, call);
                 break;
             case Kind::reduce:
-                reduce(rank, bytes, root, call);
+                reduce(rank, bytes, root, keeps_own, call);
                 break;
         }
     }
