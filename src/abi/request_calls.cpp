@@ -273,6 +273,9 @@ void await_all(Call& call, std::span<Op* const> ops)
         open = first_open(ops, open);
         return open == ops.size();
     };
+    if (!all_over()) {
+        protocol::look_for_posted(*call.instance().driver, ops[open]);
+    }
     engine::wait_until(*call.instance().driver, all_over, ops,
                        static_cast<std::int32_t>(ops.size()));
 }
@@ -457,6 +460,7 @@ int Wait(Call& call, MPI_Request* request, MPI_Status* status)
         set_empty(status);
         return MPI_SUCCESS;
     }
+    protocol::look_for_posted(*call.instance().driver, op);
     engine::wait_for(*call.instance().driver, op);
     return finish(call, request, op, status);
 }

@@ -361,6 +361,7 @@ constexpr std::uint64_t turns_outside = 32;
         protocol::complete_taken(driver, op, receive);
     } else {
         op->header = receive.wanted;
+        op->peer = message.peer;
         op->address = receive.address;
         op->size_bytes = receive.size_bytes;
         protocol::start_receive(driver, op);

@@ -150,6 +150,9 @@ Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
+    if (transfer.peer != MPI_ANY_SOURCE && !transfer.is_special) {
+        op->peer = peer_of(comm, transfer.peer);
+    }
     set_target(rank, comm, op, transfer);
     protocol::start_receive(driver, op);
     return op;

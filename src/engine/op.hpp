@@ -70,6 +70,9 @@ enum class OpError : std::uint8_t {
     given_up,       ///< of a collective: a peer's part of it failed, so its message does not come
 };
 
+/// In the place of a node rank: none is named.
+inline constexpr std::uint32_t any_peer = UINT32_MAX;
+
 /// Whether the bytes of an op's message lie in elements with gaps.
 enum class InElements : std::uint8_t {
     no,        ///< they lie at `address`
@@ -100,7 +103,8 @@ struct alignas(platform::cache_line_bytes) Op {
     std::uint64_t size_bytes = 0;
 
     transport::FrameHeader header;  ///< names the message; wildcards as the caller gave them
-    std::uint32_t peer = 0;         ///< node rank of the receiver (send, control)
+    /// Node rank of the receiver (send, control); of the sender, where a usual receive names it.
+    std::uint32_t peer = any_peer;
     OpKind kind = OpKind::send;
     transport::FrameKind frame_kind = transport::FrameKind::none;
     /// Written before the word completes by whoever completes; read after.

@@ -137,6 +137,17 @@ std::uint32_t MatchContext::withdraw(const engine::GraphInstance* run) noexcept
     return count;
 }
 
+bool MatchContext::take_back_alone(engine::Op* receive) noexcept
+{
+    engine::OpList& list = bin(receive->header).posted;
+    if (!wild_.is_empty() || list.first() != receive || receive->next != nullptr) {
+        return false;
+    }
+    list.remove(receive);
+    count_posted(one_less);
+    return true;
+}
+
 bool MatchContext::cancel(engine::Op* receive) noexcept
 {
     engine::OpList& list = has_wildcard(receive->header) ? wild_ : bin(receive->header).posted;

@@ -82,6 +82,9 @@ class MatchContext {
     /// Leaves the posted receives of a run of a graph without room for what they wait for; how many
     /// there are.
     std::uint32_t withdraw(const engine::GraphInstance* run) noexcept;
+    /// Takes a posted receive back that names its message and is alone with it: no other posted one
+    /// could take that. False: it is none, or has been matched. May say no too often.
+    bool take_back_alone(engine::Op* receive) noexcept;
     /// Takes a posted receive back. False: it has been matched.
     bool cancel(engine::Op* receive) noexcept;
 

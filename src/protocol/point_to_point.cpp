@@ -440,6 +440,20 @@ bool send_at_once(Driver& driver, std::uint32_t peer, transport::FrameHeader hea
            driver.try_post_whole(peer, header, address, size_bytes);
 }
 
+namespace {
+
+/// Whether all that the rank needs to do is to look for one message, so that a posted receive may
+/// stand back for as long: no long message of it is under way, and no other thread of it is there.
+bool may_look_alone(Driver& driver)
+{
+    const engine::RankState& rank = driver.rank();
+    return driver.node().is_plain && !driver.node().is_oversubscribed &&
+           driver.tracer() == nullptr && !driver.lock().is_shared() && driver.has_only_frames() &&
+           rank.invited.is_empty() && rank.offered.is_empty();
+}
+
+}  // namespace
+
 bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_t sender)
 {
     if (driver.tracer() != nullptr) [[unlikely]] {
@@ -466,7 +480,8 @@ void start_receive(Driver& driver, Op* op)
     MatchContext& context = context_of(driver, op->header.context);
     Unexpected* message = context.find(op->header);
     if (message == nullptr) {
-        if (op->size_bytes > driver.node().knobs.eager_limit && op->graph == nullptr) {
+        if (op->size_bytes > driver.node().knobs.eager_limit && op->graph == nullptr &&
+            !op->is_open) {
             driver.mark_open(op);
         }
         context.post(op);
@@ -475,6 +490,26 @@ void start_receive(Driver& driver, Op* op)
     }
     context.remove(message);
     start_matched_receive(driver, op, message);
+}
+
+void look_for_posted(Driver& driver, Op* op)
+{
+    if (op->word.is_complete() || op->kind != engine::OpKind::receive ||
+        op->peer == engine::any_peer || op->peer == driver.rank().rank ||
+        driver.node().is_distant(op->peer) || !may_look_alone(driver)) {
+        return;
+    }
+    MatchContext& context = context_of(driver, op->header.context);
+    if (!context.take_back_alone(op)) {
+        return;
+    }
+    engine::QuickReceive receive{
+        .wanted = op->header, .address = op->address, .size_bytes = op->size_bytes};
+    if (receive_at_once(driver, receive, op->peer)) {
+        complete_taken(driver, op, receive);
+    } else {
+        start_receive(driver, op);
+    }
 }
 
 void take(Driver& driver, Unexpected* message)

@@ -43,10 +43,16 @@ bool send_at_once(engine::Driver& driver, std::uint32_t peer, transport::FrameHe
 /// it comes from, or any_sender. False: it needs an op, and only bytes of the buffer that the
 /// message will fill have changed.
 bool receive_at_once(engine::Driver& driver, engine::QuickReceive& receive, std::uint32_t sender);
-inline constexpr std::uint32_t any_sender = UINT32_MAX;
+inline constexpr std::uint32_t any_sender = engine::any_peer;
 
 /// Starts a receive. `op` says header (with wildcards), address and size of the buffer.
 void start_receive(engine::Driver& driver, engine::Op* op);
+
+/// For a rank that is about to wait for a posted receive and has nothing else under way: looks for
+/// its message as a receive without an op does, which is sooner than in sweeps, and copies what is
+/// there of it while its sender writes. Where none comes soon, or the receive is another one, it is
+/// posted as before.
+void look_for_posted(engine::Driver& driver, engine::Op* op);
 
 /// Takes a receive back that has not matched. True: it is cancelled and complete.
 bool cancel_receive(engine::Driver& driver, engine::Op* op);
