@@ -3,6 +3,7 @@
 // "written": each message is written before it is sent, as programs do, and the time holds that
 // too. Else the same bytes go again and again, of which the receiver's core may still have those of
 // the last message: that is a copy less for a library whose receivers read their sender's buffer.
+// "posted": MPI_Irecv before the message is sent, then MPI_Send and MPI_Wait.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ typedef struct {
     unsigned char* outgoing;
     unsigned char* incoming;
     int is_written;
+    int is_posted;
 } PingPong;
 
 static void send(const PingPong* pair, int peer, long number)
@@ -25,9 +27,38 @@ static void send(const PingPong* pair, int peer, long number)
     MPI_Send(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm);
 }
 
+static void post(const PingPong* pair, MPI_Request* request)
+{
+    MPI_Irecv(pair->incoming, pair->size_bytes, MPI_BYTE, 1 - pair->rank, 1, pair->comm, request);
+}
+
+static void ping_pong_posted(const PingPong* pair, long repeats)
+{
+    const int peer = 1 - pair->rank;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (pair->rank == 1)
+        post(pair, &request);
+    for (long count = 0; count < repeats; ++count) {
+        if (pair->rank == 0) {
+            post(pair, &request);
+            send(pair, peer, count);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (pair->rank == 1) {
+            if (count + 1 < repeats)
+                post(pair, &request);
+            send(pair, peer, count);
+        }
+    }
+}
+
 static void ping_pong(void* context, long repeats)
 {
     const PingPong* const pair = context;
+    if (pair->is_posted) {
+        ping_pong_posted(pair, repeats);
+        return;
+    }
     const int peer = 1 - pair->rank;
     for (long count = 0; count < repeats; ++count) {
         if (pair->rank == 0) {
@@ -70,7 +101,10 @@ static void measure(const Harness* harness, PingPong* pair)
     char size_name[16];
     char name[32];
     harness_size_name((size_t)pair->size_bytes, size_name, sizeof size_name);
-    (void)snprintf(name, sizeof name, "%s%s", size_name, pair->is_written ? ", written" : "");
+    (void)snprintf(name, sizeof name, "%s%s", size_name,
+                   pair->is_written  ? ", written"
+                   : pair->is_posted ? ", posted"
+                                     : "");
     if (!harness_wants(harness, name))
         return;
     verify(harness, pair);
@@ -97,8 +131,11 @@ int main(int argc, char** argv)
     }
     enum { written_from = 65536 };
     for (int index = 0; index < size_count; ++index) {
-        PingPong pair = {harness.comm, harness.rank, sizes_bytes[index], outgoing, incoming, 0};
+        PingPong pair = {harness.comm, harness.rank, sizes_bytes[index], outgoing, incoming, 0, 0};
         measure(&harness, &pair);
+        pair.is_posted = 1;
+        measure(&harness, &pair);
+        pair.is_posted = 0;
         pair.is_written = 1;
         if (pair.size_bytes >= written_from)
             measure(&harness, &pair);
