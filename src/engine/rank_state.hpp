@@ -124,8 +124,8 @@ struct RankState {
     // to guess whether it will copy; relaxed, a hint.
     std::atomic<std::uint32_t> waiting_threads{0};
     // 1 while the rank reads a long message by one call of the system: it neither stages pieces nor
-    // takes them out meanwhile. Written by the owner, read by its peers in such an exchange to
-    // guess what to do instead; relaxed, a hint.
+    // takes them out meanwhile. Written by who holds the rank's word, read by its peers in such an
+    // exchange to guess what to do instead; relaxed, a hint.
     std::atomic<std::uint32_t> is_reading{0};
     // When the rank last left the library with operations open, by platform::ticks(). Written by
     // the owner, read by senders to guess whether it will be back at once; relaxed, a hint.
