@@ -2,6 +2,8 @@
 // Time of blocking collectives, as rank 0 sees them: each is repeated without a pause, and the
 // barrier of the harness between samples is not measured. Sizes are bytes that one rank
 // contributes, or receives from the root. Cases: "Bcast 8 B", "Barrier".
+// "Alltoall 64 KiB, written": the input is written before each call, as programs do, and the time
+// holds that too (see latency.c).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ typedef struct {
     int count;  // elements of 8 bytes
     double* input;
     double* output;
+    int is_written;
 } Operands;
 
 static void barrier(const Operands* o)
@@ -177,8 +180,13 @@ typedef struct {
 static void repeat(void* context, long repeats)
 {
     const Run* const run = context;
-    for (long count = 0; count < repeats; ++count)
-        run->collective->call(run->operands);
+    const Operands* const o = run->operands;
+    const size_t blocks = run->collective->call == alltoall ? (size_t)o->harness->ranks : 1;
+    for (long count = 0; count < repeats; ++count) {
+        if (o->is_written)
+            memset(o->input, (int)(count % 2), sizeof(double) * (size_t)o->count * blocks);
+        run->collective->call(o);
+    }
 }
 
 static void verify(const Run* run)
@@ -209,7 +217,8 @@ static void measure(const Collective* collective, const Operands* operands)
     if (collective->call == barrier) {
         snprintf(name, sizeof name, "%s", collective->name);
     } else {
-        snprintf(name, sizeof name, "%s %s", collective->name, size);
+        snprintf(name, sizeof name, "%s %s%s", collective->name, size,
+                 operands->is_written ? ", written" : "");
     }
     if (!harness_wants(operands->harness, name))
         return;
@@ -236,8 +245,12 @@ int main(int argc, char** argv)
     for (int each = 0; each < collective_count; ++each) {
         const int sizes = collectives[each].call == barrier ? 1 : size_count;
         for (int index = 0; index < sizes; ++index) {
-            const Operands operands = {&harness, counts[index], input, output};
+            Operands operands = {&harness, counts[index], input, output, 0};
             measure(&collectives[each], &operands);
+            operands.is_written = 1;
+            if (collectives[each].call == allreduce || collectives[each].call == allgather ||
+                collectives[each].call == alltoall)
+                measure(&collectives[each], &operands);
         }
     }
     free(input);

@@ -135,6 +135,16 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
     driver.expect(nullptr);
 }
 
+/// Whether all that the rank needs to do is to look for one message, so that a posted receive may
+/// stand back for as long: no long message of it is under way, and no other thread of it is there.
+bool may_look_alone(Driver& driver)
+{
+    const engine::RankState& rank = driver.rank();
+    return driver.node().is_plain && !driver.node().is_oversubscribed &&
+           driver.tracer() == nullptr && !driver.lock().is_shared() && driver.has_only_frames() &&
+           rank.invited.is_empty() && rank.offered.is_empty();
+}
+
 /// Whether the driver's thread looks for this message itself. From then on it looks for no more.
 bool meets_expected(Driver& driver, const transport::Frame& frame)
 {
@@ -439,20 +449,6 @@ bool send_at_once(Driver& driver, std::uint32_t peer, transport::FrameHeader hea
     return goes_whole(driver, peer, size_bytes) &&
            driver.try_post_whole(peer, header, address, size_bytes);
 }
-
-namespace {
-
-/// Whether all that the rank needs to do is to look for one message, so that a posted receive may
-/// stand back for as long: no long message of it is under way, and no other thread of it is there.
-bool may_look_alone(Driver& driver)
-{
-    const engine::RankState& rank = driver.rank();
-    return driver.node().is_plain && !driver.node().is_oversubscribed &&
-           driver.tracer() == nullptr && !driver.lock().is_shared() && driver.has_only_frames() &&
-           rank.invited.is_empty() && rank.offered.is_empty();
-}
-
-}  // namespace
 
 bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_t sender)
 {

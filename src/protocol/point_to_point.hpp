@@ -51,7 +51,7 @@ void start_receive(engine::Driver& driver, engine::Op* op);
 /// For a rank that is about to wait for a posted receive and has nothing else under way: looks for
 /// its message as a receive without an op does, which is sooner than in sweeps, and copies what is
 /// there of it while its sender writes. Where none comes soon, or the receive is another one, it is
-/// posted as before.
+/// posted as before. Thread rule: the owner, with the rank's word.
 void look_for_posted(engine::Driver& driver, engine::Op* op);
 
 /// Takes a receive back that has not matched. True: it is cancelled and complete.
