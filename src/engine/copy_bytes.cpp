@@ -107,6 +107,14 @@ void count(Worker& worker, CopyJob* job, std::uint64_t units)
     }
 }
 
+bool has_left_lately(const RankState& rank) noexcept
+{
+    // In units of that clock: a microsecond or two.
+    constexpr std::uint64_t lately = 5000;
+    // Relaxed: a hint. Where the clocks of cores differ, it says no too often.
+    return platform::ticks() - rank.left_at.load(std::memory_order_relaxed) < lately;
+}
+
 }  // namespace
 
 bool is_away(const RankState& rank) noexcept
@@ -115,19 +123,26 @@ bool is_away(const RankState& rank) noexcept
     return rank.waiting_threads.load(std::memory_order_relaxed) == 0;
 }
 
+bool is_waiting(const RankState& rank) noexcept
+{
+    return !is_away(rank) ||
+           rank.is_looking.load(std::memory_order_relaxed) != 0;  // relaxed: likewise
+}
+
 bool is_inside(const Node& node, const RankState& rank) noexcept
 {
     return !is_away(rank) ||
            (node.knobs.progress != config::ProgressChoice::none && rank.ownership.is_owned());
 }
 
+bool was_waiting_lately(const RankState& rank) noexcept
+{
+    return is_waiting(rank) || has_left_lately(rank);
+}
+
 bool was_inside_lately(const Node& node, const RankState& rank) noexcept
 {
-    // In units of that clock: a microsecond or two.
-    constexpr std::uint64_t lately = 5000;
-    // Relaxed: a hint. Where the clocks of cores differ, it says no too often.
-    return is_inside(node, rank) ||
-           platform::ticks() - rank.left_at.load(std::memory_order_relaxed) < lately;
+    return is_inside(node, rank) || has_left_lately(rank);
 }
 
 bool crosses(const CopyJob& job) noexcept

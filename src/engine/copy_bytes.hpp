@@ -9,6 +9,7 @@
 
 #include "engine/copy_job.hpp"
 #include "engine/op.hpp"
+#include "engine/rank_state.hpp"
 
 namespace headway::engine {
 
@@ -17,12 +18,26 @@ class Node;
 /// Whether a rank is not in MPI to do its share, by its looks.
 bool is_away(const RankState& rank) noexcept;
 
+/// Whether a rank waits in MPI, or looks for a long message there.
+bool is_waiting(const RankState& rank) noexcept;
+
 /// Whether a rank is in MPI, if only between two steps of a call, by its looks. Without anybody who
 /// could work for it a rank keeps its word while it computes, which says nothing then.
 bool is_inside(const Node& node, const RankState& rank) noexcept;
 
+/// Whether a rank waits in MPI, for this message perhaps, or did so until so lately that it may be
+/// between two calls of a kind.
+bool was_waiting_lately(const RankState& rank) noexcept;
+
 /// Whether a rank is in MPI, or left it so lately that it may be between two calls of a kind.
 bool was_inside_lately(const Node& node, const RankState& rank) noexcept;
+
+/// Whether the rank has receives that wait for their messages.
+inline bool expects_messages(const RankState& rank) noexcept
+{
+    // Relaxed: a hint.
+    return rank.counters.posted_queue.load(std::memory_order_relaxed) != 0;
+}
 
 /// Whether no thread has both ends at hand: the ranks are of two processes, and the bytes are not
 /// in the node heap. (Where they are, the receiver needs nobody. A target in the heap is the

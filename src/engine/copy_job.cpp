@@ -106,13 +106,6 @@ bool is_read_in_exchange(Driver& driver, const CopyJob& job)
            is_for_reading(driver, job);
 }
 
-/// Whether the rank has receives that wait for their messages.
-bool expects_messages(const RankState& rank)
-{
-    // Relaxed: a hint.
-    return rank.counters.posted_queue.load(std::memory_order_relaxed) != 0;
-}
-
 /// Whether the rank is in the middle of a long read, and will see no slot before its end.
 bool is_reading(const RankState& rank)
 {
@@ -138,11 +131,15 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
 }
 
 /// Whether pieces of this message may go through slots of the driver's rank, which sends it: the
-/// receiver waits for them in another process.
+/// receiver waits for them in another process. One that is on its way out of a call would be kept
+/// there by them; but for pieces that the sender cannot move otherwise.
 bool is_to_stage(Driver& driver, const CopyJob& job)
 {
+    const RankState& receiver = *job.receiver;
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
-           is_inside(driver.node(), *job.receiver) && !is_reading(*job.receiver);
+           (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
+                                        : !is_away(receiver)) &&
+           !is_reading(receiver);
 }
 
 /// Whether the driver's rank can copy a piece, or stage it for one who alone knows where it goes.
@@ -287,7 +284,7 @@ CopyJob* next_job(Driver& driver, CopyShare share)
     return share != CopyShare::own
                ? any_of(driver, rank.invited)
                : find_in(rank.invited, [&](const CopyJob& job) {
-                     return is_inside(driver.node(), *job.receiver) && is_ours_to_move(driver, job);
+                     return !is_away(*job.receiver) && is_ours_to_move(driver, job);
                  });
 }
 

@@ -168,7 +168,7 @@ bool Driver::open_lane(std::uint32_t peer)
         return false;
     }
     auto* lane = new (place) transport::shm::Lane;
-    lane->open(rank_.rank, ring_bytes, node_.lane_showing);
+    lane->open(rank_.rank, ring_bytes, node_.lane_showing, node_.lane_reading);
     rank_.peers[peer].lane = lane;
     if (peer != rank_.rank) {
         (void)find_inbound(peer);

@@ -126,6 +126,16 @@ class alignas(64) Driver {
         return rank_.open_ops.leave_word_free() || rank_.peers_waiting != nullptr;
     }
 
+    /// Whether the driver's thread waits in the call that it is in, and so has time for long
+    /// copies. Of a rank with several threads it may be another one that does.
+    bool is_waiting() const noexcept { return is_waiting_; }
+
+    /// Whether a message of `bytes` to a rank of another process had better be offered for reading
+    /// than written into their lane (docs/design/036). Only to a receiver who waits, as it keeps
+    /// its sender until it is read; or `in_exchange`, where the sender is to wait for messages too,
+    /// to one who is inside MPI.
+    bool leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, bool in_exchange);
+
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.
     void expect(QuickReceive* receive) noexcept { expected_ = receive; }
     QuickReceive* expected() const noexcept { return expected_; }
@@ -278,6 +288,8 @@ class alignas(64) Driver {
     void abandon_op(Op* op);
 
   private:
+    friend class WaitMark;
+
     /// A window of messages, and the next one: what is used again is still in a cache.
     static constexpr std::uint32_t spare_ops_max = 128;
 
@@ -347,9 +359,26 @@ class alignas(64) Driver {
     QuickReceive* expected_ = nullptr;
     Siblings* siblings_ = nullptr;
     unsigned advances_ = 0;               ///< of a rank with siblings
+    bool is_waiting_ = false;             ///< see WaitMark
     int frames_out_of_turn_ = 0;          ///< since the last sweep over all lanes
     std::int64_t network_looked_ns_ = 0;  ///< when the last look found nothing
     bool is_heard_ = false;               ///< the watch listens since the last listen()
+};
+
+/// While it lives, the driver's thread waits.
+class WaitMark {
+  public:
+    explicit WaitMark(Driver& driver) noexcept
+        : driver_(driver), before_(std::exchange(driver.is_waiting_, true))
+    {
+    }
+    ~WaitMark() { driver_.is_waiting_ = before_; }
+    WaitMark(const WaitMark&) = delete;
+    WaitMark& operator=(const WaitMark&) = delete;
+
+  private:
+    Driver& driver_;
+    bool before_;
 };
 
 }  // namespace headway::engine

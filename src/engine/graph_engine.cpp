@@ -252,7 +252,7 @@ void destroy_program(Driver& driver, GraphInstance* program)
 StartedGraph run_graph(Driver& driver, GraphTemplate& stored, Scope& scope,
                        const GraphArguments& arguments)
 {
-    if (!QuickRun::suits(driver, stored, arguments)) {
+    if (!QuickRun::suits(driver, stored, scope, arguments)) {
         return {.completion = start_run(driver, stored, scope, arguments, true)};
     }
     QuickRun quick(driver, stored, arguments);

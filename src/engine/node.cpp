@@ -85,6 +85,23 @@ bool Node::is_gone(std::uint32_t rank)
            !platform::process_exists(directory.processes[process].process_id);
 }
 
+namespace {
+
+transport::shm::Reading reading_of(config::InsideWayChoice way)
+{
+    switch (way) {
+        case config::InsideWayChoice::lane:
+            return transport::shm::Reading::never;
+        case config::InsideWayChoice::read:
+            return transport::shm::Reading::always;
+        case config::InsideWayChoice::automatic:
+            break;
+    }
+    return transport::shm::Reading::measured;
+}
+
+}  // namespace
+
 bool do_cores_ask_each_other(config::CoreCachesChoice choice)
 {
     return choice == config::CoreCachesChoice::automatic
@@ -104,6 +121,7 @@ void Node::choose_buffers()
     asks_other_cores = !is_oversubscribed && directory.cores_ask_each_other;
     lane_showing =
         asks_other_cores ? transport::shm::Showing::announced : transport::shm::Showing::in_steps;
+    lane_reading = reading_of(knobs.inside_way);
     // A ring has room for several, so that the receiver takes one out while the next is written.
     constexpr std::size_t frames_of_a_ring = 8;
     const std::uint64_t room =

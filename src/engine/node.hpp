@@ -130,6 +130,7 @@ class Node {
     platform::Deadline waits_told_at = platform::Deadline::never();
     std::size_t lane_ring_bytes = transport::shm::lane_ring_bytes_min;  ///< of each lane made here
     transport::shm::Showing lane_showing = transport::shm::Showing::in_steps;  ///< likewise
+    transport::shm::Reading lane_reading = transport::shm::Reading::measured;  ///< likewise
     /// Most bytes of a message that goes whole to a receiver that is inside MPI, and comes so from
     /// one: the knob eager_limit, or more where choose_buffers() finds room for it.
     std::uint64_t whole_bytes_max = 0;

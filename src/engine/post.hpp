@@ -2,6 +2,7 @@
 // Posting a message at once, in line: for the few places that every short message passes.
 #pragma once
 
+#include "engine/copy_bytes.hpp"
 #include "engine/driver.hpp"
 
 namespace headway::engine {
@@ -70,6 +71,21 @@ inline bool Driver::try_post_whole(std::uint32_t peer, transport::FrameHeader he
     }
     return node_.rank_state(peer).takes_eager() && rank_.peers[peer].waiting.is_empty() &&
            post_bytes(peer, header, address, size_bytes, urgency) == base::Status::done;
+}
+
+inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, bool in_exchange)
+{
+    if (bytes < transport::shm::ReadingChoice::bytes_min || !node_.is_plain ||
+        node_.is_oversubscribed || node_.is_distant(peer)) {
+        return false;
+    }
+    const RankState& receiver = node_.rank_state(peer);
+    transport::shm::Lane* const lane = rank_.peers[peer].lane;
+    // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
+    return lane != nullptr && lane->is_next_read() &&
+           (in_exchange ? was_inside_lately(node_, receiver) : was_waiting_lately(receiver)) &&
+           receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
+           node_.peer_memory.can_reach(receiver.process);
 }
 
 inline bool Driver::try_post_eager(std::uint32_t peer, transport::FrameHeader header,

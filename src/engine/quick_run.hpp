@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "engine/driver.hpp"
 #include "engine/graph_steps.hpp"
@@ -17,14 +18,17 @@ namespace headway::engine {
 class QuickRun {
   public:
     /// Whether such a run may do: short messages, nothing that can fail or has to be written down.
-    static bool suits(Driver& driver, const GraphTemplate& stored, const GraphArguments& arguments)
+    static bool suits(Driver& driver, const GraphTemplate& stored, const Scope& scope,
+                      const GraphArguments& arguments)
     {
         const std::uint64_t block_bytes = arguments.count * arguments.element_bytes;
         const std::uint32_t blocks = stored.blocks == Blocks::split ? 1 : stored.block_count;
         return stored.node_count <= nodes_max && stored.peer_count == 0 && !stored.publishes &&
                driver.tracer() == nullptr && arguments.reduction.user_op == 0 &&
                arguments.listed[0].empty() && arguments.listed[1].empty() &&
-               arguments.listed[2].empty() && block_bytes * blocks <= driver.node().whole_bytes_max;
+               arguments.listed[2].empty() &&
+               block_bytes * blocks <= driver.node().whole_bytes_max &&
+               !leaves_for_reading(driver, stored, scope, arguments);
     }
 
     QuickRun(Driver& driver, GraphTemplate& stored, const GraphArguments& arguments)
@@ -107,6 +111,25 @@ class QuickRun {
   private:
     static constexpr std::uint32_t nodes_max = 32;
     static constexpr std::size_t stack_scratch_bytes = 4 * 1024;
+
+    /// Whether a message of it had better be read by its receiver: it needs an op then.
+    static bool leaves_for_reading(Driver& driver, const GraphTemplate& stored, const Scope& scope,
+                                   const GraphArguments& arguments)
+    {
+        const std::uint64_t block_bytes = arguments.count * arguments.element_bytes;
+        if (block_bytes < transport::shm::ReadingChoice::bytes_min ||
+            arguments.reduction.kind != data::ElementKind::none) [[likely]] {
+            return false;
+        }
+        const std::span<const GraphNode> nodes(stored.nodes, stored.node_count);
+        const bool in_exchange = std::ranges::any_of(
+            nodes, [](const GraphNode& node) { return node.kind == NodeKind::receive; });
+        return std::ranges::any_of(nodes, [&](const GraphNode& node) {
+            return node.kind == NodeKind::send &&
+                   driver.leaves_for_reading(scope.peer(node.peer),
+                                             block_bytes * node.source.block_count, in_exchange);
+        });
+    }
 
     /// The call blocks, so its receiver is in the same call, awake or parked, or has not come yet
     /// and receives nothing before: nobody need work for it.

@@ -120,16 +120,6 @@ struct RankState {
     // sender that sees it late adds at most what fits its lane.
     std::atomic<std::uint32_t> is_full{0};
     OpenOps open_ops;
-    // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers
-    // to guess whether it will copy; relaxed, a hint.
-    std::atomic<std::uint32_t> waiting_threads{0};
-    // 1 while the rank reads a long message by one call of the system: it neither stages pieces nor
-    // takes them out meanwhile. Written by who holds the rank's word, read by its peers in such an
-    // exchange to guess what to do instead; relaxed, a hint.
-    std::atomic<std::uint32_t> is_reading{0};
-    // When the rank last left the library with operations open, by platform::ticks(). Written by
-    // the owner, read by senders to guess whether it will be back at once; relaxed, a hint.
-    std::atomic<std::uint64_t> left_at{0};
     // Node::whole_bytes_max of the rank's process, for which its receives with gaps have room.
     // Written by that process before the rank runs, read by senders; relaxed, as 0 is right, too.
     std::atomic<std::uint64_t> whole_bytes_max{0};
@@ -139,6 +129,21 @@ struct RankState {
     Presence presence;  ///< of a rank that shares cores; read by who waits for its messages
     sync::MpscList invitations;  ///< copy jobs whose bytes this rank sends; taken by the executor
     alignas(64) transport::shm::Inbound inbound;
+    // What peers look at to guess what this rank does for a long message: on a line of their own,
+    // as the rank writes it in each wait. Relaxed, hints.
+    //
+    // Threads of this rank in the one wait. Written by the owner, read by receivers of its offers.
+    alignas(64) std::atomic<std::uint32_t> waiting_threads{0};
+    // 1 while a thread of the rank looks for a long message without an op. Written by it.
+    std::atomic<std::uint32_t> is_looking{0};
+    // 1 while the rank reads a long message by one call of the system: it neither stages pieces nor
+    // takes them out meanwhile. Written by who holds the rank's word, read by its peers in such an
+    // exchange.
+    std::atomic<std::uint32_t> is_reading{0};
+    // When the rank last did one of the first two, or left the library with operations open, by
+    // platform::ticks(). Written by the owner, read by senders to guess whether it is back at once.
+    std::atomic<std::uint64_t> left_at{0};
+
     OwnLane own_lane;  ///< frames to itself of a rank with several threads; written by these
 
     // The executor's own.

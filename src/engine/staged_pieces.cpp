@@ -249,7 +249,7 @@ bool stage_early(Driver& driver)
         return false;
     }
     CopyJob* const job = rank.offered.first();
-    if (job == nullptr || !is_inside(driver.node(), *job->receiver)) {
+    if (job == nullptr || !is_waiting(*job->receiver)) {
         return false;
     }
     Staging* const staging = staging_of(driver);

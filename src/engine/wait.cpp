@@ -147,7 +147,12 @@ class Patience {
 class Waiting {
   public:
     explicit Waiting(RankState& rank) : rank_(rank) { add(1); }
-    ~Waiting() { add(-1); }
+    ~Waiting()
+    {
+        add(-1);
+        // Relaxed: a hint.
+        rank_.left_at.store(platform::ticks(), std::memory_order_relaxed);
+    }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 

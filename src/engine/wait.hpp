@@ -44,6 +44,7 @@ void wait_until(Driver& driver, Holds&& holds, std::span<Op* const> ops = {},
     if (holds()) {
         return;
     }
+    const WaitMark mark(driver);
     // Most waits in a tight exchange end with the first sweeps: no bookkeeping until then.
     driver.progress();
     if (holds()) {

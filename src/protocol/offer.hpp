@@ -17,6 +17,9 @@ struct Offer {
     engine::Op* send = nullptr;
     transport::Place source;
     std::uint64_t size_bytes = 0;
+    /// Not 0: the sender leaves it to a receiver who waits to read the message at once, and wants
+    /// to be told under this number what that costs (ReadingChoice).
+    std::uint32_t reading_number = 0;
 };
 static_assert(sizeof(Offer) <= transport::inline_bytes_max);
 

@@ -7,13 +7,14 @@
 
 #include "engine/copy_bytes.hpp"
 #include "engine/copy_job.hpp"
+#include "engine/graph_instance.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
 #include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
-#include "platform/fatal.hpp"
 #include "platform/line_transfer.hpp"
 #include "protocol/distant.hpp"
+#include "protocol/kept.hpp"
 #include "protocol/looking.hpp"
 #include "protocol/offer.hpp"
 #include "protocol/quick_receive.hpp"
@@ -32,15 +33,6 @@ namespace {
 /// peer takes to answer with the longest frame, and some more, since only here is a frame copied
 /// while it is being written. Slow cores took longer than 200.
 constexpr int polls_without_op = 1000;
-
-/// Nothing can be done for a message that has left its sender and finds no place here.
-[[noreturn]] void no_room_for_messages(Driver& driver)
-{
-    platform::fatal(driver.rank().job_rank,
-                    "the node heap is full of messages that arrived before their receives; post "
-                    "receives earlier or raise HEADWAY_HEAP_SIZE, or the size of /dev/shm where "
-                    "the heap is there");
-}
 
 /// Looks at the one lane that a message comes by for each look at all of them.
 constexpr int looks_at_a_lane = 4;
@@ -88,6 +80,31 @@ bool look_at(Driver& driver, engine::QuickReceive& receive, MatchContext& contex
     return false;
 }
 
+/// While it lives, senders of long messages see that the rank looks for one.
+class LongLook {
+  public:
+    LongLook(Driver& driver, std::uint64_t bytes_max)
+        : rank_(bytes_max > driver.node().knobs.eager_limit ? &driver.rank() : nullptr)
+    {
+        if (rank_ != nullptr) {
+            rank_->is_looking.store(1, std::memory_order_relaxed);  // relaxed: a hint
+        }
+    }
+    ~LongLook()
+    {
+        if (rank_ != nullptr) {
+            // Relaxed: likewise.
+            rank_->left_at.store(platform::ticks(), std::memory_order_relaxed);
+            rank_->is_looking.store(0, std::memory_order_relaxed);
+        }
+    }
+    LongLook(const LongLook&) = delete;
+    LongLook& operator=(const LongLook&) = delete;
+
+  private:
+    engine::RankState* rank_;
+};
+
 /// Polls until the message is there, or is not one for a receive without an op, or there is other
 /// work, or it takes long.
 void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
@@ -108,6 +125,8 @@ void poll_for(Driver& driver, engine::QuickReceive& receive, MatchContext& conte
         polls = 1;  // another thread is to send: not while this one has the lock
     }
     int poll = 0;
+    const engine::WaitMark mark(driver);
+    const LongLook look(driver, receive.size_bytes);
     driver.expect(&receive);
     for (; poll < polls; ++poll) {
         if (poll != 0 && lets_others_run) {
@@ -145,6 +164,23 @@ bool may_look_alone(Driver& driver)
            rank.invited.is_empty() && rank.offered.is_empty();
 }
 
+/// Reads a message that was offered for that to a receive without an op. False: it is none of
+/// those, or too long, or cannot be read.
+bool read_quickly(Driver& driver, engine::QuickReceive& receive,
+                  const transport::FrameHeader& header, const Offer& offer)
+{
+    if (offer.reading_number == 0 || offer.size_bytes > receive.size_bytes ||
+        read_whole(driver, receive.address, offer, offer.size_bytes) !=
+            transport::CopyOutcome::done) {
+        return false;
+    }
+    receive.status_source = header.source;
+    receive.status_tag = header.tag;
+    receive.status_bytes = offer.size_bytes;
+    receive.is_done = true;
+    return true;
+}
+
 /// Whether the driver's thread looks for this message itself. From then on it looks for no more.
 bool meets_expected(Driver& driver, const transport::Frame& frame)
 {
@@ -154,93 +190,19 @@ bool meets_expected(Driver& driver, const transport::Frame& frame)
         return false;
     }
     driver.expect(nullptr);
+    if (frame.kind == transport::FrameKind::request_to_send) {
+        const auto offer = frame.record<Offer>();
+        if (!read_quickly(driver, *expected, frame.header, offer)) {
+            return false;
+        }
+        driver.complete(offer.send);
+        return true;
+    }
     return frame.kind == transport::FrameKind::eager &&
            deliver_quickly(*expected, frame.header, frame.payload, frame.payload_bytes);
 }
 
-/// Counts what the rank holds, in bytes of the heap's blocks, and tells senders when it is full
-/// and when it has room again; the gap between the two keeps them from changing their mind with
-/// every message.
-void count_unexpected(Driver& driver, std::uint64_t change)
-{
-    engine::RankState& rank = driver.rank();
-    const std::uint64_t limit = driver.node().knobs.unexpected_limit;
-    const std::uint64_t held = part_of(rank).unexpected_bytes += change;
-    // Relaxed: see RankState::is_full; the counters have one writer.
-    if (held >= limit) {
-        rank.is_full.store(1, std::memory_order_relaxed);
-    } else if (held < limit / 2 && !rank.takes_eager()) {
-        rank.is_full.store(0, std::memory_order_relaxed);
-    }
-    engine::RankCounters& counters = rank.counters;
-    counters.unexpected_bytes.store(held, std::memory_order_relaxed);
-    if (held > counters.unexpected_bytes_max.load(std::memory_order_relaxed)) {
-        counters.unexpected_bytes_max.store(held, std::memory_order_relaxed);
-    }
-}
-
-void note_kept(Driver& driver, const Unexpected& message)
-{
-    if (driver.tracer() != nullptr) [[unlikely]] {
-        engine::record_kept(driver, message.header, message.message_bytes);
-    }
-}
-
-/// Keeps a message, or what is to be known of it, with `bytes` of payload.
-Unexpected* keep_copy(Driver& driver, MatchContext& context, transport::FrameHeader header,
-                      const void* payload, std::size_t bytes)
-{
-    void* place = driver.allocator().allocate(sizeof(Unexpected) + bytes);
-    if (place == nullptr) {
-        no_room_for_messages(driver);
-    }
-    auto* message = new (place) Unexpected;
-    message->header = header;
-    message->message_bytes = bytes;
-    std::memcpy(message->payload(), payload, bytes);
-    count_unexpected(driver, driver.allocator().usable_bytes(message));
-    context.keep(message);
-    context.make_room(driver.allocator());
-    return message;
-}
-
-void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& frame)
-{
-    if (is_collective(context.context())) {
-        driver.note_frame_ahead();
-    }
-    note_kept(driver,
-              *keep_copy(driver, context, frame.header, frame.payload, frame.payload_bytes));
-}
-
-void keep_distant(Driver& driver, MatchContext& context, transport::FrameHeader header,
-                  const KeptOffer& kept)
-{
-    Unexpected* const message = keep_copy(driver, context, header, &kept, sizeof kept);
-    message->kept_as = engine::KeptAs::distant_offer;
-    message->message_bytes = kept.offer.size_bytes;
-    note_kept(driver, *message);
-}
-
-void forget_copy(Driver& driver, Unexpected* message)
-{
-    count_unexpected(driver, 0 - driver.allocator().usable_bytes(message));
-    driver.allocator().free(message);
-}
-
-void keep_offer(Driver& driver, MatchContext& context, transport::FrameHeader header,
-                const Offer& offer)
-{
-    Unexpected* message = new (&offer.send->arrival) Unexpected;
-    message->header = header;
-    message->offered = offer.send;
-    message->message_bytes = offer.size_bytes;
-    context.keep(message);
-    context.make_room(driver.allocator());
-    note_kept(driver, *message);
-}
-
-/// Of a send of any rank.
+/// Of a send of this rank, in its record from then on.
 Offer offer_of(Driver& driver, Op& send) noexcept
 {
     const bool is_in_heap = driver.node().heap->contains(send.address);
@@ -248,6 +210,41 @@ Offer offer_of(Driver& driver, Op& send) noexcept
         .send = &send,
         .source = {send.address, is_in_heap ? transport::Place::everywhere : send.owner->process},
         .size_bytes = send.size_bytes};
+}
+
+/// Of a send of any rank that has made it.
+Offer offer_in(const Op& send) noexcept
+{
+    Offer offer;
+    std::memcpy(&offer, send.record, sizeof offer);
+    return offer;
+}
+
+/// Whether the message of a send that is about to be offered had better be read whole by its
+/// receiver: not one that may be combined as it arrives.
+bool is_for_reading(Driver& driver, const Op& send)
+{
+    engine::Node& node = driver.node();
+    const engine::RankState& receiver = node.rank_state(send.peer);
+    return send.in_elements == engine::InElements::no && send.size_bytes <= node.whole_bytes_max &&
+           receiver.process != driver.rank().process &&
+           (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
+           driver.leaves_for_reading(
+               send.peer, send.size_bytes,
+               send.graph != nullptr || engine::expects_messages(driver.rank()));
+}
+
+/// An offer that was kept, for a receive without an op. False: nothing happened.
+bool receive_offered(Driver& driver, engine::QuickReceive& receive, MatchContext& context,
+                     Unexpected* message)
+{
+    const Offer offer = offer_in(*message->offered);
+    if (!read_quickly(driver, receive, message->header, offer)) {
+        return false;
+    }
+    context.remove(message);
+    driver.complete(offer.send);
+    return true;
 }
 
 std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)
@@ -286,9 +283,7 @@ void take_given_up(Driver& driver, MatchContext& context, const transport::Frame
         give_up(driver, receive, frame.header);
         return;
     }
-    Unexpected* const message = keep_copy(driver, context, frame.header, &frame.header, 0);
-    message->kept_as = engine::KeptAs::given_up;
-    note_kept(driver, *message);
+    keep_given_up(driver, context, frame.header);
 }
 
 /// A message of more bytes than travel unasked, or one that is given up; `receive` is null where
@@ -304,7 +299,8 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
         const auto offer = frame.record<Offer>();
         if (receive != nullptr) {
             pull(driver, receive, frame.header, offer);
-        } else {
+        } else if (!driver.is_waiting() || !may_read_now(driver, offer) ||
+                   !take_in(driver, context, frame.header, offer)) {
             keep_offer(driver, context, frame.header, offer);
         }
         return;
@@ -347,8 +343,12 @@ void make_offer(Driver& driver, Op* op)
         offer_to_distant(driver, op);
         return;
     }
-    const Offer offer = offer_of(driver, *op);
-    engine::offer_copy(driver, op, offer.source);
+    Offer offer = offer_of(driver, *op);
+    if (is_for_reading(driver, *op)) {
+        offer.reading_number = driver.slot(op->peer).lane->offer_for_reading();
+    } else {
+        engine::offer_copy(driver, op, offer.source);
+    }
     op->frame_kind = transport::FrameKind::request_to_send;
     op->record_bytes = sizeof offer;
     std::memcpy(op->record, &offer, sizeof offer);
@@ -376,7 +376,8 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
     // Relaxed: see RankState::whole_bytes_max.
     return receiver.process != driver.rank().process &&
            size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
-           engine::was_inside_lately(node, receiver);
+           engine::was_inside_lately(node, receiver) &&
+           !driver.leaves_for_reading(peer, size_bytes, engine::expects_messages(driver.rank()));
 }
 
 void register_protocols(engine::Node& node)
@@ -457,14 +458,17 @@ bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_
     }
     MatchContext& context = context_of(driver, receive.wanted.context);
     Unexpected* const message = context.find(receive.wanted);
+    if (message != nullptr && message->offered != nullptr) {
+        return receive_offered(driver, receive, context, message);
+    }
     if (message != nullptr) {
-        if (message->offered != nullptr || message->kept_as != engine::KeptAs::message ||
+        if (message->kept_as != engine::KeptAs::message ||
             !deliver_quickly(receive, message->header, message->payload(),
                              message->message_bytes)) {
             return false;
         }
         context.remove(message);
-        forget_copy(driver, message);
+        forget_kept(driver, message);
         return true;
     }
     poll_for(driver, receive, context, sender);
@@ -520,24 +524,24 @@ void start_matched_receive(Driver& driver, Op* op, Unexpected* message)
     }
     if (message->kept_as == engine::KeptAs::given_up) {
         give_up(driver, op, message->header);
-        forget_copy(driver, message);
+        forget_kept(driver, message);
         return;
     }
     if (message->kept_as == engine::KeptAs::distant_offer) {
         KeptOffer kept;
         std::memcpy(&kept, message->payload(), sizeof kept);
         pull_distant(driver, op, message->header, kept.offer, kept.sender);
-        forget_copy(driver, message);
+        forget_kept(driver, message);
         return;
     }
     if (message->offered != nullptr) {
         // A part of the sender's op, which may be gone when pull returns.
         const transport::FrameHeader header = message->header;
-        pull(driver, op, header, offer_of(driver, *message->offered));
+        pull(driver, op, header, offer_in(*message->offered));
         return;
     }
     deliver_eager(driver, op, message->header, message->payload(), message->message_bytes);
-    forget_copy(driver, message);
+    forget_kept(driver, message);
 }
 
 bool cancel_receive(Driver& driver, Op* op)

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/copy_job.hpp"
+#include "platform/cpu.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/rank_part.hpp"
 
@@ -46,14 +47,8 @@ void share_or_fail(Driver& driver, Op* receive, const Offer& offer, std::uint64_
 
 void copy_whole(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
 {
-    const transport::Place target = driver.place_of(receive->address);
-    switch (driver.node().peer_memory.copy(target, offer.source, bytes)) {
+    switch (read_whole(driver, receive->address, offer, bytes)) {
         case transport::CopyOutcome::done:
-            // Relaxed: a statistic.
-            if (offer.source.process != target.process) {
-                driver.rank().counters.bytes_copied_across.fetch_add(bytes,
-                                                                     std::memory_order_relaxed);
-            }
             complete_both(driver, receive, offer.send, OpError::none);
             break;
         case transport::CopyOutcome::bad_address:
@@ -95,6 +90,30 @@ Op* make_delivered(Driver& driver, const ClearToSend& asked)
 }
 
 }  // namespace
+
+transport::CopyOutcome read_whole(Driver& driver, std::byte* address, const Offer& offer,
+                                  std::uint64_t bytes)
+{
+    const transport::Place target = driver.place_of(address);
+    const std::uint64_t begin = offer.reading_number != 0 ? platform::ticks() : 0;
+    const transport::CopyOutcome outcome =
+        driver.node().peer_memory.copy(target, offer.source, bytes);
+    if (outcome != transport::CopyOutcome::done) {
+        return outcome;
+    }
+    engine::RankState& rank = driver.rank();
+    if (offer.source.process != target.process) {
+        // Relaxed: a statistic.
+        rank.counters.bytes_copied_across.fetch_add(bytes, std::memory_order_relaxed);
+    }
+    if (offer.reading_number != 0) {
+        transport::shm::Lane* const lane = driver.lane_from(offer.send->owner->rank);
+        if (lane != nullptr) {
+            lane->tell_reading(offer.reading_number, bytes, platform::ticks() - begin);
+        }
+    }
+    return outcome;
+}
 
 void keep_open(Driver& driver, Op* receive)
 {
@@ -153,7 +172,8 @@ void pull(Driver& driver, Op* receive, const transport::FrameHeader& header, con
                           receive->in_elements == engine::InElements::no;
     if (!is_plain || !driver.node().peer_memory.can_reach(offer.source.process)) {
         share_or_fail(driver, receive, offer, bytes);
-    } else if (bytes <= driver.node().knobs.copy_at_once || !share(driver, receive, offer, bytes)) {
+    } else if (bytes <= driver.node().knobs.copy_at_once || may_read_now(driver, offer) ||
+               !share(driver, receive, offer, bytes)) {
         copy_whole(driver, receive, offer, bytes);
     }
 }

@@ -20,6 +20,19 @@ namespace headway::protocol {
 void pull(engine::Driver& driver, engine::Op* receive, const transport::FrameHeader& header,
           const Offer& offer);
 
+/// Copies the first bytes of an offered message to memory of the driver's process, by one call of
+/// the system where they are another one's, and tells the sender what that has cost if he wants to
+/// know. Leaves the ops alone.
+transport::CopyOutcome read_whole(engine::Driver& driver, std::byte* target, const Offer& offer,
+                                  std::uint64_t bytes);
+
+/// Whether the driver's thread reads a message as it comes that was offered for that: its own
+/// rank's, as long as a copy out of the lane would have been.
+inline bool may_read_now(engine::Driver& driver, const Offer& offer) noexcept
+{
+    return offer.reading_number != 0 && driver.is_owner() && !driver.lock().is_shared();
+}
+
 /// What a receive says of the message that it has matched; how many of its bytes fit.
 inline std::uint64_t note_match(engine::Op* receive, const transport::FrameHeader& header,
                                 std::uint64_t message_bytes)

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +28,7 @@
 #include "sync/spsc_bytes.hpp"
 #include "sync/spsc_cells.hpp"
 #include "transport/frame.hpp"
+#include "transport/shm/reading_choice.hpp"
 #include "transport/shm/step_choice.hpp"
 #include "transport/shm/store_choice.hpp"
 
@@ -102,10 +104,11 @@ struct Lane {
 
     /// Requires a power of two from lane_ring_bytes_min to lane_ring_bytes_max.
     void open(std::uint32_t sender_rank, std::size_t ring_bytes,
-              Showing showing = Showing::in_steps) noexcept
+              Showing showing = Showing::in_steps, Reading reading = Reading::measured) noexcept
     {
         sender = sender_rank;
         showing_ = showing;
+        reading_choice_ = ReadingChoice(reading);
         payloads_.open(ring_bytes);
     }
 
@@ -179,12 +182,32 @@ struct Lane {
         return frame.payload_bytes <= inline_bytes_max ? give_back(false) : consume();
     }
 
+    /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
+    /// than find it in the lane. Thread rule: the sender's executor.
+    bool is_next_read() noexcept
+    {
+        // Relaxed: a measurement, all of it in this word.
+        const std::uint64_t told = reading_told.load(std::memory_order_relaxed);
+        return reading_choice_.is_next_read(ReadingTold::from(told), store_choice_.cost());
+    }
+    /// It is offered for that; its number. Thread rule: likewise.
+    std::uint32_t offer_for_reading() noexcept { return reading_choice_.offer(); }
+    /// The receiver's executor has read the message of that number in so many ticks.
+    void tell_reading(std::uint32_t number, std::uint64_t bytes, std::uint64_t ticks) noexcept
+    {
+        const ReadingTold told{number, ReadingChoice::cost_of(bytes, ticks)};
+        reading_told.store(told.word(), std::memory_order_relaxed);  // relaxed: see is_next_read()
+    }
+
     // Written by the receiver's list when the sender joins it, read by the receiver.
     Lane* next_inbound = nullptr;
     // Written by open(), read by the receiver.
     std::uint32_t sender = 0;
     // Set by the sender when it finds no room, cleared by the receiver that tells it.
     std::atomic<std::uint32_t> is_starving{0};
+    // A ReadingTold, of the last message that was read. Written by the receiver's executor, read by
+    // the sender's.
+    std::atomic<std::uint64_t> reading_told{0};
     // The lane by which the receiver answers, where it is known. Written and read by the sender's
     // executor, who is the reader of that one.
     const Lane* answers = nullptr;
@@ -307,7 +330,8 @@ struct Lane {
             return true;
         }
         const bool streams = store_choice_.next_streams();
-        const std::uint64_t begin = store_choice_.is_measured() ? platform::ticks() : 0;
+        const bool is_measured = store_choice_.is_measured() || reading_choice_.is_measuring();
+        const std::uint64_t begin = is_measured ? platform::ticks() : 0;
         const std::size_t step = step_choice_.step_bytes(payload_bytes, streams, answers_taken(),
                                                          store_choice_.is_near());
         beside.step_bytes = static_cast<std::uint32_t>(step);
@@ -324,8 +348,13 @@ struct Lane {
                 std::memcpy(place + at, payload + at, bytes);
             }
         }
-        if (begin != 0) {
-            store_choice_.note(streams, payload_bytes, platform::ticks() - begin);
+        const std::uint64_t time = is_measured ? platform::ticks() - begin : 0;
+        if (is_measured) {
+            store_choice_.note(streams, payload_bytes, time);
+        }
+        if (payload_bytes >= ReadingChoice::bytes_min) {
+            reading_choice_.note_written(is_measured ? ReadingChoice::cost_of(payload_bytes, time)
+                                                     : 0);
         }
         return true;
     }
@@ -371,6 +400,7 @@ struct Lane {
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
     StepChoice step_choice_;
+    ReadingChoice reading_choice_;
     Showing showing_ = Showing::in_steps;
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.

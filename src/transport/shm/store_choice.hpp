@@ -44,6 +44,10 @@ class StoreChoice {
     /// cache: there 0.4 to 0.66 of them was seen, without 0.66 to 2.
     bool is_near() const noexcept { return 5 * cost_[0] <= 3 * cost_[1]; }
 
+    /// What a payload costs the way it goes now, in the unit of note() for `scale` bytes; 0 where
+    /// that is not known yet.
+    std::uint64_t cost() const noexcept { return cost_[streamed_ ? 1 : 0]; }
+
     /// Whether note() is to be told what the payload cost: two looks at the clock are as dear as a
     /// kilobyte.
     bool is_measured() const noexcept { return is_measured_; }
@@ -62,6 +66,9 @@ class StoreChoice {
         known += (more + 7) / 8;
     }
 
+    /// Costs are for so many bytes.
+    static constexpr std::uint64_t scale = 4096;
+
   private:
     static constexpr std::uint32_t first_trials = 8;
     // Payloads between two trials of the other way: the fewer, the newer is what is known, and the
@@ -70,7 +77,6 @@ class StoreChoice {
     static constexpr std::uint32_t interval_min = 63;
     static constexpr std::uint32_t interval_max = 1023;
     static constexpr std::uint32_t measured_interval = 7;
-    static constexpr std::uint64_t scale = 4096;
     static constexpr std::uint64_t dear = 3;
 
     std::uint64_t cost_[2] = {};  ///< smoothed, for `scale` bytes; 0: unknown

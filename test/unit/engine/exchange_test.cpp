@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long messages that ranks send each other at the same time, and who reads them (docs/design/013).
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "unit/engine/in_process_node.hpp"
+#include "unit/engine/numbered.hpp"
+
+namespace headway::engine {
+namespace {
+
+config::Knobs knobs_with(config::CoreCachesChoice caches)
+{
+    config::Knobs knobs;
+    knobs.core_caches = caches;
+    return knobs;
+}
+
+/// Messages that two ranks which both wait send to each other, `distance` apart.
+struct Exchanged {
+    Exchanged(Distance distance, config::CoreCachesChoice caches)
+        : node(2, knobs_with(caches), distance)
+    {
+        node.node().is_oversubscribed = false;
+        node.node().choose_buffers();
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            node.driver(rank).rank().waiting_threads.store(1);
+            got[rank].resize(sent.size());
+            receives[rank] = node.start_receive(rank, 1 - static_cast<std::int32_t>(rank), 1,
+                                                got[rank].data(), got[rank].size());
+            (void)node.start_send(rank, 1 - rank, 1, sent.data(), sent.size());
+        }
+    }
+
+    /// As ranks that wait; false: it never ends.
+    bool complete()
+    {
+        constexpr int sweeps_max = 10'000;
+        int sweeps = 0;
+        while (!receives[0]->word.is_complete() || !receives[1]->word.is_complete()) {
+            for (std::uint32_t rank = 0; rank < 2; ++rank) {
+                node.driver(rank).progress();
+                (void)copy_next(node.driver(rank), CopyShare::own);
+            }
+            if (++sweeps == sweeps_max) {
+                return false;
+            }
+        }
+        return got[0] == sent && got[1] == sent;
+    }
+
+    std::uint64_t staged_bytes(std::uint32_t rank)
+    {
+        return node.driver(rank).rank().counters.bytes_piped.load();
+    }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent = numbered(3'000'001);
+    std::vector<std::byte> got[2];
+    Op* receives[2] = {};
+};
+
+TEST(CoreCaches, DecideHowLanesShowPayloadsWhereEachRankHasACore)
+{
+    using transport::shm::Showing;
+    const auto showing = [](config::CoreCachesChoice caches, bool is_oversubscribed) {
+        InProcessNode node(2, knobs_with(caches));
+        node.node().is_oversubscribed = is_oversubscribed;
+        node.node().choose_buffers();
+        return node.node().lane_showing;
+    };
+    EXPECT_EQ(showing(config::CoreCachesChoice::separate, false), Showing::announced);
+    EXPECT_EQ(showing(config::CoreCachesChoice::separate, true), Showing::in_steps);
+    EXPECT_EQ(showing(config::CoreCachesChoice::shared, false), Showing::in_steps);
+}
+
+TEST(Exchange, IsReadWhereCoresAskEachOther)
+{
+    Exchanged messages(Distance::reachable, config::CoreCachesChoice::separate);
+    EXPECT_FALSE(copy_next(messages.node.driver(0), CopyShare::own)) << "nor before the match";
+    ASSERT_TRUE(messages.complete());
+    EXPECT_EQ(messages.staged_bytes(0) + messages.staged_bytes(1), 0U);
+}
+
+TEST(Exchange, IsStagedWhereTheyShareACache)
+{
+    Exchanged messages(Distance::reachable, config::CoreCachesChoice::shared);
+    ASSERT_TRUE(messages.complete());
+    EXPECT_GT(messages.staged_bytes(0), 0U);
+    EXPECT_GT(messages.staged_bytes(1), 0U);
+}
+
+/// A message of rank 0 to rank 1 that both know of and wait for, where cores ask each other.
+struct OneWay {
+    OneWay() : node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable)
+    {
+        node.node().is_oversubscribed = false;
+        node.node().choose_buffers();
+        node.driver(0).rank().waiting_threads.store(1);
+        node.driver(1).rank().waiting_threads.store(1);
+        receive = node.start_receive(1, 0, 1, got.data(), got.size());
+        (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+        node.driver(1).progress();
+        node.driver(0).progress();
+    }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent = numbered(3'000'001);
+    std::vector<std::byte> got = std::vector<std::byte>(3'000'001);
+    Op* receive = nullptr;
+};
+
+TEST(Exchange, ASenderWhoExpectsNothingIsInNone)
+{
+    InProcessNode node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable);
+    node.node().is_oversubscribed = false;
+    node.node().choose_buffers();
+    node.driver(1).rank().is_looking.store(1);
+    const auto sent = numbered(3'000'001);
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    EXPECT_TRUE(copy_next(node.driver(0), CopyShare::own)) << "the beginning is staged";
+}
+
+TEST(Exchange, IsNotLeftToASenderWhoReadsHimself)
+{
+    OneWay message;
+    EXPECT_FALSE(copy_next(message.node.driver(1), CopyShare::own)) << "left to the sender";
+    message.node.driver(0).rank().is_reading.store(1);
+    while (copy_next(message.node.driver(1), CopyShare::own)) {
+    }
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(Exchange, NothingIsStagedForAReceiverWhoReads)
+{
+    OneWay message;
+    message.node.driver(1).rank().is_reading.store(1);
+    while (copy_next(message.node.driver(0), CopyShare::own)) {
+    }
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.node.driver(1).rank().counters.bytes_piped.load(), 0U);
+    EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(Exchange, IsStagedWhereNobodyMayReadAndFromBeforeTheMatchOn)
+{
+    Exchanged messages(Distance::apart, config::CoreCachesChoice::separate);
+    EXPECT_TRUE(copy_next(messages.node.driver(0), CopyShare::own)) << "the beginning";
+    ASSERT_TRUE(messages.complete());
+    EXPECT_EQ(messages.staged_bytes(0), messages.sent.size());
+    EXPECT_EQ(messages.staged_bytes(1), messages.sent.size());
+}
+
+}  // namespace
+}  // namespace headway::engine

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/shm/reading_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace headway::transport::shm {
+namespace {
+
+/// What messages cost a sender and a receiver, and what becomes of them. The receiver tells of each
+/// read before the next message, unless it is told to be silent.
+struct Pair {
+    ReadingChoice choice;
+    ReadingTold told;
+    std::uint64_t writing = 400;
+    std::uint32_t reading = 500;
+    std::uint32_t first_reading = 1500;  ///< of a buffer whose lines the sender has
+    bool is_silent = false;
+    bool has_read_last = false;
+
+    /// True: the message was read.
+    bool send()
+    {
+        const bool reads = choice.is_next_read(told, writing);
+        if (reads) {
+            const std::uint32_t number = choice.offer();
+            if (!is_silent) {
+                told = {number, has_read_last ? reading : first_reading};
+            }
+        } else {
+            choice.note_written(choice.is_measuring() ? writing : 0);
+        }
+        has_read_last = reads;
+        return reads;
+    }
+
+    /// How many of so many were read.
+    int send_all(int messages)
+    {
+        int reads = 0;
+        for (int i = 0; i < messages; ++i) {
+            reads += send() ? 1 : 0;
+        }
+        return reads;
+    }
+};
+
+constexpr int many = 20'000;
+constexpr int few = 300;
+
+TEST(ReadingChoice, ReadsWhatTheReadersCacheHolds)
+{
+    Pair pair;
+    EXPECT_EQ(pair.send_all(63), 0) << "nothing is known";
+    EXPECT_GT(pair.send_all(few), few * 3 / 4);
+    EXPECT_GT(pair.send_all(many), many - many / 20);
+    EXPECT_LT(pair.send_all(many), many) << "the lane is tried now and then";
+}
+
+TEST(ReadingChoice, WritesWhatTheSenderHasWritten)
+{
+    Pair pair;
+    pair.reading = 1000;
+    EXPECT_LT(pair.send_all(few), few / 10);
+    EXPECT_LT(pair.send_all(many), many / 100);
+    EXPECT_GT(pair.send_all(many), 0) << "reads are tried now and then";
+}
+
+TEST(ReadingChoice, FollowsAProgramThatChanges)
+{
+    Pair pair;
+    pair.send_all(few);
+    pair.reading = 1000;
+    EXPECT_LT(pair.send_all(few), few / 10);
+    pair.send_all(many);
+    pair.reading = 500;
+    EXPECT_GT(pair.send_all(many), many * 3 / 4);
+}
+
+TEST(ReadingChoice, FollowsCoresThatComeNearer)
+{
+    Pair pair;
+    pair.send_all(few);
+    pair.writing = 100;
+    EXPECT_LT(pair.send_all(many), many / 20);
+}
+
+TEST(ReadingChoice, OneReadWithoutTheCoreChangesNothing)
+{
+    Pair pair;
+    pair.send_all(few);
+    for (int i = 0; i < 10; ++i) {
+        pair.told = {pair.choice.offer(), 100'000};
+        EXPECT_GT(pair.send_all(20), 0) << i;
+    }
+}
+
+TEST(ReadingChoice, NothingIsReadOnWhereNobodyTells)
+{
+    Pair pair;
+    pair.is_silent = true;
+    EXPECT_LT(pair.send_all(many), many / 100);
+    pair.is_silent = false;
+    EXPECT_GT(pair.send_all(many), many * 3 / 4);
+}
+
+TEST(ReadingChoice, DoesAsItIsTold)
+{
+    Pair pair;
+    pair.choice = ReadingChoice(Reading::never);
+    EXPECT_EQ(pair.send_all(few), 0);
+    pair.choice = ReadingChoice(Reading::always);
+    EXPECT_EQ(pair.send_all(few), few);
+}
+
+TEST(ReadingChoice, NumbersAreNeverZero)
+{
+    ReadingChoice choice;
+    EXPECT_EQ(choice.offer(), 1U);
+    EXPECT_EQ(choice.offer(), 2U);
+}
+
+TEST(ReadingTold, IsAWord)
+{
+    const ReadingTold told = ReadingTold::from(ReadingTold{7, 4'000'000'000}.word());
+    EXPECT_EQ(told.number, 7U);
+    EXPECT_EQ(told.cost, 4'000'000'000);
+    EXPECT_EQ(ReadingTold::from(0).number, 0U);
+    EXPECT_EQ(ReadingChoice::cost_of(65'536, 16'000), 1001U);
+    EXPECT_EQ(ReadingChoice::cost_of(32'768, 0), 1U);
+    EXPECT_EQ(ReadingChoice::cost_of(32'768, UINT64_MAX / 8192), UINT32_MAX);
+}
+
+}  // namespace
+}  // namespace headway::transport::shm
