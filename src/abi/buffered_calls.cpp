@@ -143,7 +143,7 @@ base::Result<bool> buffer_send(Rank& rank, Communicator& comm, const Transfer& m
     transfer.is_copied = room == nullptr;
     {
         const object::Inside inside(comm.instance_for(message.tag));
-        if (send_at_once(rank, comm, message)) {
+        if (send_at_once(rank, comm, message, engine::Sender::is_kept)) {
             return true;
         }
         op = room != nullptr ? begin_from_room(rank, comm, transfer, room)

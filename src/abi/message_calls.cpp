@@ -21,7 +21,7 @@ int send(Call& call, const Transfer& transfer, const Communicator& comm, bool is
     }
     Rank& rank = rank_of(call);
     go_to(call, comm, transfer.tag);
-    if (!is_synchronous && send_at_once(rank, comm, transfer)) [[likely]] {
+    if (!is_synchronous && send_at_once(rank, comm, transfer, engine::Sender::is_kept)) [[likely]] {
         return MPI_SUCCESS;
     }
     Op* op = begin_send(rank, comm, transfer, is_synchronous);
@@ -33,7 +33,8 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
 {
     Rank& rank = rank_of(call);
     object::Instance& at = go_to(call, comm, transfer.tag);
-    if (transfer.peer == MPI_PROC_NULL || (!is_synchronous && send_at_once(rank, comm, transfer))) {
+    if (transfer.peer == MPI_PROC_NULL ||
+        (!is_synchronous && send_at_once(rank, comm, transfer, engine::Sender::goes_on))) {
         *request = object::make_done_request(at);
         return MPI_SUCCESS;
     }

@@ -53,7 +53,8 @@ class PersistentMessage final : public Persistent {
         if (mode_ == Mode::receive) {
             return begin_receive(rank(), *communicator(), transfer_);
         }
-        if (mode_ == Mode::standard && send_at_once(rank(), *communicator(), transfer_)) {
+        if (mode_ == Mode::standard &&
+            send_at_once(rank(), *communicator(), transfer_, engine::Sender::goes_on)) {
             return done_op();
         }
         return begin_send(rank(), *communicator(), transfer_, mode_ == Mode::synchronous);

@@ -40,7 +40,7 @@ bool begin_out(Call& call, const Communicator& comm, const Transfer& out, Halves
         return true;
     }
     go_to(call, comm, out.tag);
-    if (send_at_once(rank_of(call), comm, out)) {
+    if (send_at_once(rank_of(call), comm, out, engine::Sender::goes_on)) {
         return true;
     }
     halves->send = begin_send(rank_of(call), comm, out, false);

@@ -131,7 +131,8 @@ inline bool can_receive(const Message& message, int tag) noexcept
 
 /// Posts the message. False: nothing happened.
 template <bool among_threads>
-[[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag)
+[[gnu::always_inline]] inline bool send_in_call(const Message& message, const void* buf, int tag,
+                                                engine::Sender sender)
 {
     engine::Door& door = message.instance->door;
     if (!is_tag(tag) || !door.enter_at_home()) [[unlikely]] {
@@ -143,9 +144,10 @@ template <bool among_threads>
             return false;
         }
     }
-    const bool is_sent = protocol::goes_whole(*message.driver, message.peer, message.bytes) &&
-                         message.driver->try_post_whole(
-                             message.peer, name_of_sent(*message.comm, tag), buf, message.bytes);
+    const bool is_sent =
+        protocol::goes_whole(*message.driver, message.peer, message.bytes, sender) &&
+        message.driver->try_post_whole(message.peer, name_of_sent(*message.comm, tag), buf,
+                                       message.bytes);
     if (!is_sent) [[unlikely]] {
         door.leave();
     }
@@ -179,7 +181,8 @@ template <bool among_threads>
 [[gnu::always_inline]] inline bool send_alone(const Message& message, const void* buf, int tag,
                                               MPI_Request* request)
 {
-    if (!send_in_call<among_threads>(message, buf, tag)) [[unlikely]] {
+    const auto sender = request != nullptr ? engine::Sender::goes_on : engine::Sender::is_kept;
+    if (!send_in_call<among_threads>(message, buf, tag, sender)) [[unlikely]] {
         return false;
     }
     if (request != nullptr) {

@@ -57,7 +57,8 @@ bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& 
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
     return protocol::send_at_once(comm.driver_for(transfer.tag), peer_of(comm, transfer.peer),
-                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes);
+                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes,
+                                  engine::Sender::is_kept);
 }
 
 namespace {

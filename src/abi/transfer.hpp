@@ -77,14 +77,14 @@ bool send_special_at_once(object::Rank& rank, const object::Communicator& comm,
 
 /// Sends without an op what leaves at once. False: an op is needed, nothing happened.
 inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
-                         const Transfer& transfer)
+                         const Transfer& transfer, engine::Sender sender)
 {
     if (transfer.is_special) [[unlikely]] {
         return send_special_at_once(rank, comm, transfer);
     }
     return protocol::send_at_once(comm.driver_for(transfer.tag), peer_of(comm, transfer.peer),
                                   name_of_sent(comm, transfer.tag), transfer.address,
-                                  transfer.bytes);
+                                  transfer.bytes, sender);
 }
 
 /// Says why an op of a receive or a collective failed, where it is known.

@@ -23,6 +23,12 @@ enum class Urgency : std::uint8_t {
     at_its_call,  ///< the receiver takes it in a call that blocks, or the poster rings later
 };
 
+/// What a rank does that leaves a message to be read.
+enum class Sender : std::uint8_t {
+    is_kept,  ///< its call returns when the message has been read
+    goes_on,  ///< its call returns at once, or waits for messages of others in any case
+};
+
 /// What a worker does for one rank with the rank's ownership word in hand: the rank's own threads,
 /// or a helper in this or another process. The only caller of transports.
 ///
@@ -131,10 +137,9 @@ class alignas(64) Driver {
     bool is_waiting() const noexcept { return is_waiting_; }
 
     /// Whether a message of `bytes` to a rank of another process had better be offered for reading
-    /// than written into their lane (docs/design/036). Only to a receiver who waits, as it keeps
-    /// its sender until it is read; or `in_exchange`, where the sender is to wait for messages too,
-    /// to one who is inside MPI.
-    bool leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, bool in_exchange);
+    /// than written into their lane (docs/design/036): to one who waits, or where that does not
+    /// keep the sender to anybody inside MPI.
+    bool leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, Sender sender);
 
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.
     void expect(QuickReceive* receive) noexcept { expected_ = receive; }

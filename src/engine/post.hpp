@@ -73,7 +73,7 @@ inline bool Driver::try_post_whole(std::uint32_t peer, transport::FrameHeader he
            post_bytes(peer, header, address, size_bytes, urgency) == base::Status::done;
 }
 
-inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, bool in_exchange)
+inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, Sender sender)
 {
     if (bytes < transport::shm::ReadingChoice::bytes_min || !node_.is_plain ||
         node_.is_oversubscribed || node_.is_distant(peer)) {
@@ -83,7 +83,8 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
     transport::shm::Lane* const lane = rank_.peers[peer].lane;
     // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
     return lane != nullptr && lane->is_next_read() &&
-           (in_exchange ? was_inside_lately(node_, receiver) : was_waiting_lately(receiver)) &&
+           (sender == Sender::goes_on ? was_inside_lately(node_, receiver)
+                                      : was_waiting_lately(receiver)) &&
            receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
            node_.peer_memory.can_reach(receiver.process);
 }

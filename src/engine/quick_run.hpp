@@ -122,12 +122,13 @@ class QuickRun {
             return false;
         }
         const std::span<const GraphNode> nodes(stored.nodes, stored.node_count);
-        const bool in_exchange = std::ranges::any_of(
+        const bool receives = std::ranges::any_of(
             nodes, [](const GraphNode& node) { return node.kind == NodeKind::receive; });
+        const Sender sender = receives ? Sender::goes_on : Sender::is_kept;
         return std::ranges::any_of(nodes, [&](const GraphNode& node) {
             return node.kind == NodeKind::send &&
                    driver.leaves_for_reading(scope.peer(node.peer),
-                                             block_bytes * node.source.block_count, in_exchange);
+                                             block_bytes * node.source.block_count, sender);
         });
     }
 

@@ -229,9 +229,7 @@ bool is_for_reading(Driver& driver, const Op& send)
     return send.in_elements == engine::InElements::no && send.size_bytes <= node.whole_bytes_max &&
            receiver.process != driver.rank().process &&
            (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
-           driver.leaves_for_reading(
-               send.peer, send.size_bytes,
-               send.graph != nullptr || engine::expects_messages(driver.rank()));
+           driver.leaves_for_reading(send.peer, send.size_bytes, engine::Sender::goes_on);
 }
 
 /// An offer that was kept, for a receive without an op. False: nothing happened.
@@ -366,7 +364,8 @@ void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
     driver.complete(receive);
 }
 
-bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
+bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_bytes,
+                      engine::Sender sender)
 {
     engine::Node& node = driver.node();
     if (size_bytes > node.whole_bytes_max || node.is_distant(peer)) {
@@ -377,7 +376,9 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
     return receiver.process != driver.rank().process &&
            size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
            engine::was_inside_lately(node, receiver) &&
-           !driver.leaves_for_reading(peer, size_bytes, engine::expects_messages(driver.rank()));
+           !driver.leaves_for_reading(
+               peer, size_bytes,
+               expects_messages(driver.rank()) ? engine::Sender::goes_on : sender);
 }
 
 void register_protocols(engine::Node& node)
@@ -427,7 +428,8 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
     // What arrives for a graph may be combined on its way, which frames are not.
     const bool is_plain = op->in_elements == engine::InElements::no && op->graph == nullptr;
     if (!is_synchronous &&
-        (is_short || (is_plain && is_about_to_take(driver, op->peer, op->size_bytes)))) {
+        (is_short || (is_plain && is_about_to_take(driver, op->peer, op->size_bytes,
+                                                   engine::Sender::goes_on)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
         make_offer(driver, op);
@@ -445,9 +447,9 @@ MatchContext& find_context(Driver& driver, std::uint32_t id)
 }
 
 bool send_at_once(Driver& driver, std::uint32_t peer, transport::FrameHeader header,
-                  const void* address, std::uint64_t size_bytes)
+                  const void* address, std::uint64_t size_bytes, engine::Sender sender)
 {
-    return goes_whole(driver, peer, size_bytes) &&
+    return goes_whole(driver, peer, size_bytes, sender) &&
            driver.try_post_whole(peer, header, address, size_bytes);
 }
 

@@ -25,18 +25,21 @@ void start_send(engine::Driver& driver, engine::Op* op, bool is_synchronous);
 
 /// Whether the receiver of a long message, in another process, is about to take it. To copy that
 /// twice, each rank once, is quicker then than to offer it and to copy it once (docs/design/033).
-bool is_about_to_take(engine::Driver& driver, std::uint32_t peer, std::uint64_t size_bytes);
+/// Not so where it had better be read instead (Driver::leaves_for_reading, docs/design/036).
+bool is_about_to_take(engine::Driver& driver, std::uint32_t peer, std::uint64_t size_bytes,
+                      engine::Sender sender);
 
 /// Whether a message goes whole, its receive being there or not.
-inline bool goes_whole(engine::Driver& driver, std::uint32_t peer, std::uint64_t size_bytes)
+inline bool goes_whole(engine::Driver& driver, std::uint32_t peer, std::uint64_t size_bytes,
+                       engine::Sender sender)
 {
     return size_bytes <= driver.node().knobs.eager_limit ||
-           is_about_to_take(driver, peer, size_bytes);
+           is_about_to_take(driver, peer, size_bytes, sender);
 }
 
 /// Sends at once and without an op what fits a frame. False: an op is needed, nothing happened.
 bool send_at_once(engine::Driver& driver, std::uint32_t peer, transport::FrameHeader header,
-                  const void* address, std::uint64_t size_bytes);
+                  const void* address, std::uint64_t size_bytes, engine::Sender sender);
 
 /// Receives a short message without an op: one that has arrived, or that arrives while the caller
 /// looks for it, a microsecond or two where every rank has a core. `sender` is the node rank that
