@@ -8,16 +8,13 @@
 #include "engine/node.hpp"
 #include "engine/worker.hpp"
 #include "platform/cpu.hpp"
+#include "platform/hardware.hpp"
 #include "platform/process.hpp"
 #include "platform/streaming_copy.hpp"
 
 namespace headway::engine {
 
 namespace {
-
-/// Messages from this length on are written past the caches, which could not hold them. Shorter
-/// ones would be received faster, too, but not read (docs/design/013).
-constexpr std::uint64_t streamed_bytes_min = 8ULL * 1024 * 1024;
 
 /// What the match counts, beside the bytes.
 constexpr std::uint64_t match_units = 1;
@@ -208,11 +205,12 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
                   const std::byte* source)
 {
+    static const std::uint64_t streamed_from = streamed_bytes_min(platform::last_cache_bytes());
     if (job.combination.is_there()) {
         combine(job.combination, from, bytes, source, job.target.address + from);
     } else if (job.target_elements != nullptr) {
         data::unpack(*job.target_elements, from, from + bytes, source);
-    } else if (job.total_bytes >= streamed_bytes_min) {
+    } else if (job.total_bytes >= streamed_from) {
         platform::copy_streaming(job.target.address + from, source, bytes);
     } else {
         std::memcpy(job.target.address + from, source, bytes);

@@ -4,6 +4,7 @@
 // to memory or elements, and the count of what is there, which ends the job.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,6 +60,15 @@ void count_bytes(Worker& worker, CopyJob* job, std::uint64_t bytes, OpError erro
 /// Counts what was copied from `source` to `target`, and how it ended.
 void account(Worker& worker, CopyJob* job, const transport::Place& target,
              const transport::Place& source, std::uint64_t bytes, transport::CopyOutcome outcome);
+
+/// Messages from this length on are written past the caches, where the last one has so many bytes:
+/// it could not hold them beside what else is used. Shorter ones would be received faster, too, but
+/// not read (docs/design/013).
+constexpr std::uint64_t streamed_bytes_min(std::uint64_t last_cache_bytes) noexcept
+{
+    constexpr std::uint64_t least = 8ULL * 1024 * 1024;
+    return std::max(least, last_cache_bytes / 4);
+}
 
 /// Bytes of elements, or of a place of this process, to a place of this process, or the reverse.
 void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target);

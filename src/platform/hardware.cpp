@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/hardware.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -107,6 +109,12 @@ HardwarePlace find_hardware(std::span<const unsigned> cpus, const std::string& f
                                           : HardwarePlace::several;
     }
     return place;
+}
+
+std::uint64_t last_cache_bytes() noexcept
+{
+    const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 }  // namespace headway::platform

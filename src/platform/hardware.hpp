@@ -41,4 +41,7 @@ struct HardwarePlace {
 HardwarePlace find_hardware(std::span<const unsigned> cpus,
                             const std::string& files = "/sys/devices/system");
 
+/// Size of a core's largest cache, by what the system says; 0 where it says nothing.
+std::uint64_t last_cache_bytes() noexcept;
+
 }  // namespace headway::platform

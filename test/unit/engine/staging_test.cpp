@@ -11,6 +11,7 @@
 #include <new>
 #include <vector>
 
+#include "engine/copy_bytes.hpp"
 #include "engine/staged_pieces.hpp"
 #include "unit/engine/in_process_node.hpp"
 #include "unit/engine/numbered.hpp"
@@ -129,6 +130,14 @@ TEST(Staging, StaysWithinItsShareOfTheHeap)
             EXPECT_LE(ranks * Staging::bytes_needed(slots), gibibyte / 8);
         }
     }
+}
+
+TEST(StreamedMessages, AreThoseThatALastCacheCannotHold)
+{
+    constexpr std::uint64_t mebibyte = 1ULL << 20;
+    EXPECT_EQ(streamed_bytes_min(0), 8 * mebibyte) << "nothing is known";
+    EXPECT_EQ(streamed_bytes_min(16 * mebibyte), 8 * mebibyte);
+    EXPECT_EQ(streamed_bytes_min(300 * mebibyte), 75 * mebibyte);
 }
 
 /// A long message between two ranks that the receiver has matched, of two processes.

@@ -96,5 +96,11 @@ TEST_F(HardwareTest, ThisMachineHasCpus)
     EXPECT_EQ(place.of(Hardware::cpu), static_cast<int>(cpus.back()));
 }
 
+TEST(LastCache, IsNoSmallerThanOthersOrUnknown)
+{
+    const std::uint64_t bytes = last_cache_bytes();
+    EXPECT_TRUE(bytes == 0 || bytes >= 512 * 1024) << bytes;
+}
+
 }  // namespace
 }  // namespace headway::platform
