@@ -297,6 +297,21 @@ bool is_to_combine(Driver& driver, const CopyJob& job)
            is_inside(driver.node(), *job.sender);
 }
 
+/// Whether a sender, invited to copies of the driver's rank, looks at its invitations soon: it
+/// waits; or it is in a call, perhaps about to wait, and the bell lets it leave only after a look.
+bool sees_invitations(Driver& driver, RankState& sender)
+{
+    if (!is_away(sender)) {
+        return true;
+    }
+    if (!is_inside(driver.node(), sender)) {
+        return false;
+    }
+    driver.worker().ring(sender);
+    // Had it left before the bell, it was to be called for (see Worker::ring).
+    return is_inside(driver.node(), sender);
+}
+
 /// A new job of a message; null: the node heap is exhausted.
 CopyJob* make_job(Driver& driver, RankState& sender, RankState& receiver, transport::Place source,
                   std::uint64_t bytes)
@@ -520,8 +535,9 @@ bool has_unattended_copies(Driver& driver)
     trim(driver.worker(), rank.invited_to_stage);
     // A sender that stops waiting leaves behind what it was invited to. One that waits stages
     // nothing for a receiver that is away.
-    const auto has_no_sender = [](const CopyJob& job) {
-        return !job.is_staged_only && (is_away(*job.sender) || is_for_receiver(job));
+    const auto has_no_sender = [&](const CopyJob& job) {
+        return !job.is_staged_only &&
+               (is_for_receiver(job) || !sees_invitations(driver, *job.sender));
     };
     const auto has_no_receiver = [](const CopyJob& job) {
         return is_away(*job.receiver) && !is_for_receiver(job);

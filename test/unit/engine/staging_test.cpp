@@ -364,7 +364,7 @@ TEST(EarlyPieces, AreTakenOutByAHelperWhereItsReceiverIsAway)
     EXPECT_GT(message.stage(), 0U);
     Op* receive = message.node.start_receive(1, 0, 1, message.got.data(), message.got.size());
     RankState& receiver = message.node.driver(1).rank();
-    EXPECT_TRUE(has_unattended_copies(message.node.driver(1)));
+    EXPECT_TRUE(has_unattended_copies(message.node.driver(1))) << "the beginning is in slots";
     EXPECT_FALSE(has_pieces_for_own_process(message.node.driver(1)));
     while (receiver.ownership.leave()) {
     }

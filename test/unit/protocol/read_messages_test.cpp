@@ -216,29 +216,33 @@ TEST_F(ReadMessages, AHelperSharesTheMessageInstead)
     EXPECT_EQ(told(), 0U);
 }
 
-TEST_F(ReadMessages, GoOnlyToReceiversThatWait)
+TEST_F(ReadMessages, KeepTheirSenderOnlyForReceiversThatWait)
 {
-    EXPECT_EQ(send()->frame_kind, FrameKind::request_to_send);
+    const auto goes_whole = [&](engine::Sender kept_or_not) {
+        return protocol::goes_whole(node.driver(sender), receiver, long_bytes, kept_or_not);
+    };
+    EXPECT_FALSE(goes_whole(engine::Sender::is_kept));
     EXPECT_EQ(send(32 * 1024 - 1)->frame_kind, FrameKind::eager) << "it is not worth it";
     state().waiting_threads.store(0);
     state().left_at.store(0);
-    EXPECT_EQ(send()->frame_kind, FrameKind::eager) << "it would keep its sender";
+    EXPECT_TRUE(goes_whole(engine::Sender::is_kept)) << "it would be kept";
+    EXPECT_FALSE(goes_whole(engine::Sender::goes_on)) << "its receiver has its word";
     state().is_looking.store(1);
-    EXPECT_EQ(send()->frame_kind, FrameKind::request_to_send);
+    EXPECT_FALSE(goes_whole(engine::Sender::is_kept));
+    state().is_looking.store(0);
+    node.start_receive(sender, receiver, tag, got.data(), long_bytes);
+    EXPECT_FALSE(goes_whole(engine::Sender::is_kept)) << "it is to wait in any case";
     state().threads.are_several.store(1);
-    EXPECT_EQ(send()->frame_kind, FrameKind::eager) << "its other threads would wait";
+    EXPECT_TRUE(goes_whole(engine::Sender::goes_on)) << "other threads would wait";
 }
 
-TEST_F(ReadMessages, GoInAnExchangeToWhoeverIsInside)
+TEST_F(ReadMessages, AreOfferedLikeOthersToWhoComputes)
 {
     state().waiting_threads.store(0);
     state().left_at.store(0);
-    node.start_receive(sender, receiver, tag, got.data(), long_bytes);
-    EXPECT_EQ(send()->frame_kind, FrameKind::request_to_send);
-    while (state().ownership.leave()) {  // a bell
-        EXPECT_TRUE(state().ownership.enter());
+    while (state().ownership.leave()) {
     }
-    EXPECT_NE(send()->copy_job, nullptr) << "it computes, and somebody is to help it";
+    EXPECT_NE(send()->copy_job, nullptr);
 }
 
 class WrittenMessages : public ReadMessages {
