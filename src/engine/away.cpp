@@ -68,9 +68,9 @@ struct LeftOver {
     std::int64_t due_ns;
 };
 
-LeftOver look_what_is_left(Driver& driver)
+LeftOver look_what_is_left(Driver& driver, bool may_ring)
 {
-    return {has_unattended_copies(driver) || driver.rank().has_left_frames,
+    return {has_unattended_copies(driver, may_ring) || driver.rank().has_left_frames,
             has_pieces_for_own_process(driver), driver.look_again_ns()};
 }
 
@@ -89,7 +89,7 @@ bool leave(Driver& driver, bool may_stay)
     // rank that waits no more (RankState::waiting_threads) and a receiver that invites it and
     // then looks whether it waits, one sees the other.
     platform::RealAtomics::fence_full();
-    LeftOver left = look_what_is_left(driver);
+    LeftOver left = look_what_is_left(driver, true);
     platform::scheduling_point();
     while (rank.ownership.leave()) {
         take_word(driver);
@@ -98,7 +98,7 @@ bool leave(Driver& driver, bool may_stay)
         if (may_stay && !driver.leaves_word_free() && !driver.has_unsent()) {
             return false;
         }
-        left = look_what_is_left(driver);
+        left = look_what_is_left(driver, false);
     }
     platform::scheduling_point();
     if (left.due_ns != 0) [[unlikely]] {

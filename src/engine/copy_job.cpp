@@ -297,13 +297,11 @@ bool is_to_combine(Driver& driver, const CopyJob& job)
            is_inside(driver.node(), *job.sender);
 }
 
-/// Whether a sender, invited to copies of the driver's rank, looks at its invitations soon: it
-/// waits; or it is in a call, perhaps about to wait, and the bell lets it leave only after a look.
+/// Whether a sender that does not wait, invited to copies of the driver's rank, looks at its
+/// invitations soon: it is in a call, perhaps about to wait, and with its bell rung it leaves only
+/// after a look.
 bool sees_invitations(Driver& driver, RankState& sender)
 {
-    if (!is_away(sender)) {
-        return true;
-    }
     if (!is_inside(driver.node(), sender)) {
         return false;
     }
@@ -524,7 +522,7 @@ void copy_outside(Worker& worker, CopyJob* job)
     drop_reference(worker, job);
 }
 
-bool has_unattended_copies(Driver& driver)
+bool has_unattended_copies(Driver& driver, bool may_ring)
 {
     RankState& rank = driver.rank();
     if (!rank.invitations.is_empty()) {
@@ -537,7 +535,8 @@ bool has_unattended_copies(Driver& driver)
     // nothing for a receiver that is away.
     const auto has_no_sender = [&](const CopyJob& job) {
         return !job.is_staged_only &&
-               (is_for_receiver(job) || !sees_invitations(driver, *job.sender));
+               (is_for_receiver(job) ||
+                (is_away(*job.sender) && !(may_ring && sees_invitations(driver, *job.sender))));
     };
     const auto has_no_receiver = [](const CopyJob& job) {
         return is_away(*job.receiver) && !is_for_receiver(job);

@@ -198,6 +198,9 @@ void copy_outside(Worker& worker, CopyJob* job);
 
 /// Whether the driver's rank has copies that it would leave to nobody if it went away: the other
 /// rank of the message does not wait, by its looks. Lets go of those that need no hand any more.
-bool has_unattended_copies(Driver& driver);
+/// `may_ring`: a sender that is in a call is rung instead, so that it looks at its invitations
+/// before it leaves. Not again by one who was rung himself meanwhile: two that leave at the same
+/// time would ring each other for ever.
+bool has_unattended_copies(Driver& driver, bool may_ring = false);
 
 }  // namespace headway::engine
