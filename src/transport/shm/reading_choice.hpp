@@ -99,6 +99,14 @@ class ReadingChoice {
         return reading_cost < 2 * writing_cost;
     }
 
+    /// Whether the last read of a trial found what the first one had left in the reader's cache.
+    /// Where the sender has written since, it is dear for both: his next write takes the lines
+    /// back.
+    bool is_from_own_cache(std::uint64_t reading_cost) const noexcept
+    {
+        return 9 * reading_cost < 4 * first_cost_;
+    }
+
     /// Whether a read tells that the messages are others now.
     bool is_dear(std::uint64_t reading_cost) const noexcept
     {
@@ -115,6 +123,8 @@ class ReadingChoice {
             since_trial_ = 0;
             trial_left_ = reads_ ? writes_a_trial : reads_a_trial;
             least_cost_ = 0;
+            first_cost_ = 0;
+            first_read_ = offered_ + 1;
             interval_ = std::min(2 * interval_ + 1, interval_max);
         }
     }
@@ -122,12 +132,17 @@ class ReadingChoice {
     void hear(std::uint32_t cost, std::uint64_t writing_cost) noexcept
     {
         reading_cost_ = cost;
+        if (heard_ == first_read_) {
+            first_cost_ = cost;
+        }
         if (reads_) {
             dear_reads_ = is_dear(cost) ? dear_reads_ + 1 : 0;
+            chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, cost);
             if (dear_reads_ == dear_reads_max) {
                 choose(false);
             }
-        } else if (trial_left_ == 0 && heard_ == offered_ && pays(cost, writing_cost)) {
+        } else if (trial_left_ == 0 && heard_ == offered_ && is_from_own_cache(cost) &&
+                   pays(cost, writing_cost)) {
             writing_cost_ = writing_cost;
             chosen_cost_ = cost;
             choose(true);
@@ -163,7 +178,9 @@ class ReadingChoice {
     std::uint32_t heard_ = 0;    ///< of the last one told
     std::uint32_t dear_reads_ = 0;
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
-    std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading
+    std::uint32_t first_read_ = 0;    ///< number of the first one of a trial
+    std::uint64_t first_cost_ = 0;    ///< its cost, 0 where it was not heard of
+    std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading, or less since
     std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
     std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on
 };

@@ -67,6 +67,15 @@ TEST(ReadingChoice, WritesWhatTheSenderHasWritten)
     EXPECT_GT(pair.send_all(many), 0) << "reads are tried now and then";
 }
 
+TEST(ReadingChoice, WritesWhatIsAsDearAgainHoweverDearTheLaneLooks)
+{
+    Pair pair;
+    pair.writing = 1000;
+    pair.reading = 1000;
+    EXPECT_LT(pair.send_all(few), few / 10);
+    EXPECT_LT(pair.send_all(many), many / 100);
+}
+
 TEST(ReadingChoice, FollowsAProgramThatChanges)
 {
     Pair pair;
