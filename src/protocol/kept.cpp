@@ -95,7 +95,7 @@ void keep_eager(Driver& driver, MatchContext& context, const transport::Frame& f
 
 void keep_given_up(Driver& driver, MatchContext& context, transport::FrameHeader header)
 {
-    Unexpected* const message = copy_kept(driver, header, nullptr, 0);
+    Unexpected* const message = copy_kept(driver, header, &header, 0);
     message->kept_as = engine::KeptAs::given_up;
     keep(driver, context, message);
 }
