@@ -311,15 +311,25 @@ TEST(Help, WhoDefersLeavesCopiesAmongTheWanted)
     EXPECT_EQ(got, sent);
 }
 
+/// Of rank 0, which rank 1 has matched; nothing of it is copied.
+struct MatchedMessage {
+    MatchedMessage()
+    {
+        (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+        (void)node.start_receive(1, 0, 1, got.data(), got.size());
+        node.driver(1).progress();
+    }
+
+    InProcessNode node = InProcessNode(2);
+    const std::vector<std::byte> sent = pattern(message_bytes);
+    std::vector<std::byte> got = std::vector<std::byte>(message_bytes);
+};
+
 // It has sent, say, and is about to wait.
 TEST(Help, AReceiverLeavesCopiesToASenderWhoIsInACall)
 {
-    InProcessNode node(2);
-    const auto sent = pattern(message_bytes);
-    std::vector<std::byte> got(message_bytes);
-    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
-    (void)node.start_receive(1, 0, 1, got.data(), got.size());
-    node.driver(1).progress();
+    MatchedMessage message;
+    InProcessNode& node = message.node;
     EXPECT_TRUE(has_unattended_copies(node.driver(1))) << "for who has no bell to ring";
     EXPECT_FALSE(has_unattended_copies(node.driver(1), true));
     EXPECT_TRUE(node.driver(0).rank().ownership.leave()) << "not before it has looked";
@@ -330,12 +340,8 @@ TEST(Help, AReceiverLeavesCopiesToASenderWhoIsInACall)
 
 TEST(Help, ASenderLeavesCopiesToAReceiverWhoWaits)
 {
-    InProcessNode node(2);
-    const auto sent = pattern(message_bytes);
-    std::vector<std::byte> got(message_bytes);
-    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
-    (void)node.start_receive(1, 0, 1, got.data(), got.size());
-    node.driver(1).progress();
+    MatchedMessage message;
+    InProcessNode& node = message.node;
     EXPECT_TRUE(has_unattended_copies(node.driver(0))) << "the receiver is away";
     node.driver(1).rank().waiting_threads.store(1);
     EXPECT_FALSE(has_unattended_copies(node.driver(0)));
@@ -348,7 +354,7 @@ TEST(Help, ASenderLeavesCopiesToAReceiverWhoWaits)
     EXPECT_TRUE(copy_next(node.driver(1), CopyShare::own));
     while (copy_next(node.driver(0), CopyShare::all)) {
     }
-    EXPECT_EQ(got, sent);
+    EXPECT_EQ(message.got, message.sent);
 }
 
 TEST(Help, ARankLeavesNoStepOfItsOwnGraphsBehind)

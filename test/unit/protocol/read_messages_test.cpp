@@ -63,6 +63,12 @@ class ReadMessages : public testing::Test {
     {
         return node.start_receive(receiver, sender, tag, got.data(), bytes);
     }
+    engine::QuickReceive without_op(std::uint64_t bytes)
+    {
+        return {.wanted = {.context = 0, .source = sender, .tag = tag},
+                .address = got.data(),
+                .size_bytes = bytes};
+    }
     /// A sweep of a receiver that waits, or of one that is on its way.
     void sweep(bool waits)
     {
@@ -114,9 +120,7 @@ TEST_F(ReadMessages, AreReadInOnePieceWhereTheirReceiveIsPosted)
 TEST_F(ReadMessages, AReceiveWithoutAnOpReadsThem)
 {
     Op* const op = send();
-    engine::QuickReceive quick{.wanted = {.context = 0, .source = 0, .tag = tag},
-                               .address = got.data(),
-                               .size_bytes = long_bytes};
+    engine::QuickReceive quick = without_op(long_bytes);
     EXPECT_TRUE(receive_at_once(node.driver(receiver), quick, sender));
     EXPECT_TRUE(op->word.is_complete());
     EXPECT_TRUE(has_come());
@@ -124,6 +128,17 @@ TEST_F(ReadMessages, AReceiveWithoutAnOpReadsThem)
     EXPECT_EQ(quick.status_tag, tag);
     EXPECT_EQ(state().is_looking.load(), 0U);
     EXPECT_EQ(told(), 1U);
+}
+
+TEST_F(ReadMessages, WhoLooksForALongOneSaysSo)
+{
+    for (const std::uint64_t bytes : {8UL, long_bytes}) {
+        state().left_at.store(0);
+        engine::QuickReceive quick = without_op(bytes);
+        EXPECT_FALSE(receive_at_once(node.driver(receiver), quick, sender)) << "none comes";
+        EXPECT_EQ(state().left_at.load() != 0, bytes == long_bytes);
+        EXPECT_EQ(state().is_looking.load(), 0U);
+    }
 }
 
 TEST_F(ReadMessages, WhoWaitsTakesInWhatHasNoReceiveYet)
@@ -147,14 +162,10 @@ TEST_F(ReadMessages, WhoDoesNotWaitLeavesThemUntilTheirReceiveComes)
     EXPECT_FALSE(op->word.is_complete());
     EXPECT_EQ(kept(), 1U);
     EXPECT_EQ(held(), 0U) << "they need no room";
-    engine::QuickReceive other{.wanted = {.context = 0, .source = 0, .tag = tag},
-                               .address = got.data(),
-                               .size_bytes = long_bytes - 1};
+    engine::QuickReceive other = without_op(long_bytes - 1);
     EXPECT_FALSE(receive_at_once(node.driver(receiver), other, sender)) << "too short";
     EXPECT_EQ(kept(), 1U);
-    engine::QuickReceive quick{.wanted = {.context = 0, .source = 0, .tag = tag},
-                               .address = got.data(),
-                               .size_bytes = long_bytes};
+    engine::QuickReceive quick = without_op(long_bytes);
     EXPECT_TRUE(receive_at_once(node.driver(receiver), quick, sender));
     EXPECT_TRUE(op->word.is_complete());
     EXPECT_TRUE(has_come());
