@@ -113,6 +113,17 @@ bool is_reading(const RankState& rank)
     return rank.is_reading.load(std::memory_order_relaxed) != 0;
 }
 
+/// Whether the message is one of so many bytes that are under way at once to, or from, the driver's
+/// rank that both ranks had better copy them by the system than through slots.
+bool is_for_system(Driver& driver, const CopyJob& job)
+{
+    const RankState& rank = driver.rank();
+    const std::uint64_t together =
+        &rank == job.receiver ? rank.copies.bytes_since_empty()
+                              : rank.offered.bytes_since_empty() + rank.invited.bytes_since_empty();
+    return together >= driver.node().copied_by_system_min && is_for_reading(driver, job);
+}
+
 /// What a rank's own hands take: all they may where they are alone, or the other rank has as much
 /// to do. Halves of what is left end together where two copy, and the last pieces are small.
 std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_exchange)
@@ -139,7 +150,7 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
            (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
                                         : !is_away(receiver)) &&
-           !is_reading(receiver);
+           !is_reading(receiver) && !is_for_system(driver, job);
 }
 
 /// Whether the driver's rank can copy a piece, or stage it for one who alone knows where it goes.
@@ -181,7 +192,7 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
     constexpr std::uint32_t looks_max = 1000;
     constexpr std::uint32_t looks_max_away = 10;
     if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
-        is_read_in_exchange(driver, job) ||
+        is_read_in_exchange(driver, job) || is_for_system(driver, job) ||
         (is_reading(*job.sender) && is_for_reading(driver, job))) {
         return false;
     }
@@ -203,16 +214,6 @@ void trim(Worker& worker, List& list)
     while (!list.is_empty() && !list.first()->has_pieces()) {
         let_go(worker, list, list.first());
     }
-}
-
-/// Moves the first job, for which nothing can be done here now, behind the others: what has ended
-/// behind it comes to the front, too.
-template <typename List>
-void turn(List& list)
-{
-    CopyJob* const job = list.first();
-    list.remove(job);
-    list.push_back(job);
 }
 
 /// The first job with pieces that holds; null if there is none.
@@ -248,7 +249,7 @@ CopyJob* next_of_receiver(Driver& driver)
         if (is_ours_to_copy(driver.worker(), *job) && !leaves_to_sender(driver, *job)) {
             return job;
         }
-        turn(copies);
+        copies.turn();  // nothing can be done for it now: what has ended behind it goes, too
         ++look;
     }
     return nullptr;
@@ -260,7 +261,7 @@ CopyJob* any_of(Driver& driver, List& list)
     const auto is_ours = [&](const CopyJob& job) { return is_ours_to_move(driver, job); };
     CopyJob* const job = find_in(list, is_ours);
     if (!list.is_empty() && job != list.first()) {
-        turn(list);
+        list.turn();
     }
     return job;
 }

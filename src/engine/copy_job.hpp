@@ -119,13 +119,23 @@ class CopyList {
     CopyJob* first() const noexcept { return first_; }
     static CopyJob* after(const CopyJob* job) noexcept { return (job->*links).next; }
     std::uint32_t size() const noexcept { return size_; }
+    /// Of all messages that have been here since the list was empty: one stream, by its looks.
+    std::uint64_t bytes_since_empty() const noexcept { return bytes_since_empty_; }
 
     void push_back(CopyJob* job) noexcept
     {
-        job->*links = {nullptr, last_};
-        (last_ != nullptr ? (last_->*links).next : first_) = job;
-        last_ = job;
-        ++size_;
+        bytes_since_empty_ += job->total_bytes;
+        link_last(job);
+    }
+
+    /// Moves the first job behind the others.
+    void turn() noexcept
+    {
+        if (first_ != last_) {
+            CopyJob* const job = first_;
+            remove(job);
+            link_last(job);
+        }
     }
 
     void remove(CopyJob* job) noexcept
@@ -134,12 +144,24 @@ class CopyList {
         (at.previous != nullptr ? (at.previous->*links).next : first_) = at.next;
         (at.next != nullptr ? (at.next->*links).previous : last_) = at.previous;
         --size_;
+        if (first_ == nullptr) {
+            bytes_since_empty_ = 0;
+        }
     }
 
   private:
+    void link_last(CopyJob* job) noexcept
+    {
+        job->*links = {nullptr, last_};
+        (last_ != nullptr ? (last_->*links).next : first_) = job;
+        last_ = job;
+        ++size_;
+    }
+
     CopyJob* first_ = nullptr;
     CopyJob* last_ = nullptr;
     std::uint32_t size_ = 0;
+    std::uint64_t bytes_since_empty_ = 0;
 };
 
 using CopiesOfReceiver = CopyList<&CopyJob::of_receiver>;

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/hardware.hpp"
 #include "platform/line_transfer.hpp"
 #include "platform/process.hpp"
 #include "transport/delay/delayed.hpp"
@@ -119,6 +120,9 @@ void Node::choose_buffers()
     lane_ring_bytes = are_short ? transport::shm::lane_ring_bytes_min
                                 : transport::shm::lane_ring_bytes(rank_count, heap_bytes);
     asks_other_cores = !is_oversubscribed && directory.cores_ask_each_other;
+    // Through slots each core asks the other one for lines of a slot alone, and has what it sends
+    // or has received at hand; unless it is more than its own cache holds.
+    copied_by_system_min = asks_other_cores ? 2 * platform::own_cache_bytes() : UINT64_MAX;
     lane_showing =
         asks_other_cores ? transport::shm::Showing::announced : transport::shm::Showing::in_steps;
     lane_reading = reading_of(knobs.inside_way);

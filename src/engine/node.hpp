@@ -138,6 +138,9 @@ class Node {
     bool is_oversubscribed = false;  ///< more ranks on this node than cores they may use
     /// Each rank has a core, and cores ask each other for what they wrote (the knob core_caches).
     bool asks_other_cores = false;
+    /// Of long messages that are under way together, with so many bytes, both ranks copy by the
+    /// system (docs/design/013); of fewer the sender stages pieces.
+    std::uint64_t copied_by_system_min = UINT64_MAX;
     bool has_idle_cores = true;  ///< fewer
     /// Who parks passes a barrier for all, so that nobody who posts to a rank needs a fence of his
     /// own: where a rank seldom parks. The same in all processes.

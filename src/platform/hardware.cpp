@@ -111,6 +111,13 @@ HardwarePlace find_hardware(std::span<const unsigned> cpus, const std::string& f
     return place;
 }
 
+std::uint64_t own_cache_bytes() noexcept
+{
+    constexpr std::uint64_t usual = 1024 * 1024;
+    const long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
+}
+
 std::uint64_t last_cache_bytes() noexcept
 {
     const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);

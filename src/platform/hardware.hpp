@@ -41,6 +41,9 @@ struct HardwarePlace {
 HardwarePlace find_hardware(std::span<const unsigned> cpus,
                             const std::string& files = "/sys/devices/system");
 
+/// Size of the second cache of a core, likely its own, by what the system says, else 1 MiB.
+std::uint64_t own_cache_bytes() noexcept;
+
 /// Size of a core's largest cache, by what the system says; 0 where it says nothing.
 std::uint64_t last_cache_bytes() noexcept;
 
