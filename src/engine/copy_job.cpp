@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/copy_bytes.hpp"
+#include "engine/copy_ways.hpp"
 #include "engine/driver.hpp"
 #include "engine/staged_pieces.hpp"
 
@@ -13,64 +14,23 @@ namespace headway::engine {
 
 namespace {
 
-/// Pieces that a rank takes at once of its own messages.
-constexpr std::uint64_t large_piece_max = 8;
-
 /// Offered messages of a rank that have a job before they are matched.
 constexpr std::uint32_t offered_max = 64;
 
-/// Whether this process can copy at all: both ends must be in reach. Whose bytes are in neither
-/// end's process here copies twice, so it leaves the work to a sender that waits for it.
-bool is_ours_to_copy(Worker& worker, const CopyJob& job)
+/// Takes and copies `wanted` bytes or a few more at most; none if none was left. Requires:
+/// is_ours_to_copy(). The caller has a reference.
+Piece copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
 {
-    Node& node = worker.node();
-    if (job.is_staged_only) {
-        return false;
+    const Piece piece =
+        job->take(aligned_piece(wanted), worker.own() == job->sender ? End::back : End::front);
+    const auto [from, bytes] = piece;
+    if (bytes == 0) {
+        return piece;
     }
-    if (job.has_elements() && !crosses(job)) {
-        return job.receiver->process == node.own_process;  // and so does the sender's end
-    }
-    if (job.has_target_of_its_own()) {
-        return job.receiver->process == node.own_process &&
-               node.peer_memory.can_reach(job.source.process);
-    }
-    const auto is_here = [&](const transport::Place& place) {
-        return place.process == node.own_process || place.process == transport::Place::everywhere;
-    };
-    if (is_here(job.source)) {
-        return is_here(job.target) || node.peer_memory.can_reach(job.target.process);
-    }
-    if (!node.peer_memory.can_reach(job.source.process)) {
-        return false;
-    }
-    if (is_here(job.target)) {
-        return true;
-    }
-    return is_away(*job.sender) && node.peer_memory.can_reach(job.target.process);
-}
-
-/// Whether only the receiver's process can copy pieces: it alone knows where they go.
-bool is_for_receiver(const CopyJob& job)
-{
-    return job.combination.is_there() ||
-           (job.target_elements != nullptr && crosses(job) && !job.is_staged_only);
-}
-
-/// Takes and copies `wanted` bytes or a few more at most; their number, 0 if none was left.
-/// Requires: is_ours_to_copy(). The caller has a reference.
-std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
-{
-    wanted = aligned_piece(wanted);
-    // Relaxed: pieces are disjoint, and what they hold was published with the job.
-    const std::uint64_t from = job->taken.fetch_add(wanted, std::memory_order_relaxed);
-    if (from >= job->total_bytes) {
-        return 0;
-    }
-    const std::uint64_t bytes = std::min(wanted, job->total_bytes - from);
     if (job->has_elements() && !crosses(*job)) {
         copy_elements(*job, from, bytes);
         count_bytes(worker, job, bytes, OpError::none);
-        return bytes;
+        return piece;
     }
     const std::uint64_t fitting = job->fitting(from, bytes);
     const transport::Place source{job->source.address + from, job->source.process};
@@ -82,75 +42,7 @@ std::uint64_t copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
         outcome = worker.node().peer_memory.copy(target, source, fitting);
     }
     account(worker, job, target, source, bytes, outcome);
-    return bytes;
-}
-
-/// Whether a message of the driver's rank is one that its receiver had better read if both ranks
-/// send and receive such at once: where cores ask each other for each line, unless it is combined
-/// on arrival (docs/design/013 has figures).
-bool is_for_reading(Driver& driver, const CopyJob& job)
-{
-    constexpr std::uint64_t bytes_min = 128 * 1024;
-    Node& node = driver.node();
-    const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
-    return node.asks_other_cores && job.total_bytes >= bytes_min && !job.has_target_of_its_own() &&
-           !job.is_staged_only && node.peer_memory.can_reach(other.process);
-}
-
-/// Whether the driver's rank, which receives the message, has one to send too, as all ranks of an
-/// exchange: through slots each of them would copy twice as much, and none of them waits.
-bool is_read_in_exchange(Driver& driver, const CopyJob& job)
-{
-    const RankState& rank = driver.rank();
-    return &rank == job.receiver && (!rank.invited.is_empty() || !rank.offered.is_empty()) &&
-           is_for_reading(driver, job);
-}
-
-/// Whether the rank is in the middle of a long read, and will see no slot before its end.
-bool is_reading(const RankState& rank)
-{
-    // Relaxed: a hint.
-    return rank.is_reading.load(std::memory_order_relaxed) != 0;
-}
-
-/// Whether the message is one of so many bytes that are under way at once to, or from, the driver's
-/// rank that both ranks had better copy them by the system than through slots.
-bool is_for_system(Driver& driver, const CopyJob& job)
-{
-    const RankState& rank = driver.rank();
-    const std::uint64_t together =
-        &rank == job.receiver ? rank.copies.bytes_since_empty()
-                              : rank.offered.bytes_since_empty() + rank.invited.bytes_since_empty();
-    return together >= driver.node().copied_by_system_min && is_for_reading(driver, job);
-}
-
-/// What a rank's own hands take: all they may where they are alone, or the other rank has as much
-/// to do. Halves of what is left end together where two copy, and the last pieces are small.
-std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_exchange)
-{
-    constexpr std::uint64_t exchanged_piece_max = 8 * large_piece_max;
-    if (is_in_exchange) {
-        return exchanged_piece_max * job.piece_bytes;
-    }
-    // Relaxed: a guess.
-    const std::uint64_t taken = job.taken.load(std::memory_order_relaxed);
-    const std::uint64_t left = job.total_bytes - std::min(taken, job.total_bytes);
-    const RankState& other = &rank == job.receiver ? *job.sender : *job.receiver;
-    const bool is_alone = &other == &rank || is_away(other);
-    return std::clamp(is_alone ? left : left / 2, job.piece_bytes,
-                      large_piece_max * job.piece_bytes);
-}
-
-/// Whether pieces of this message may go through slots of the driver's rank, which sends it: the
-/// receiver waits for them in another process. One that is on its way out of a call would be kept
-/// there by them; but for pieces that the sender cannot move otherwise.
-bool is_to_stage(Driver& driver, const CopyJob& job)
-{
-    const RankState& receiver = *job.receiver;
-    return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
-           (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
-                                        : !is_away(receiver)) &&
-           !is_reading(receiver) && !is_for_system(driver, job);
+    return piece;
 }
 
 /// Whether the driver's rank can copy a piece, or stage it for one who alone knows where it goes.
@@ -176,28 +68,17 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     const std::uint64_t bytes = std::min(large_piece(rank, *job, is_in_exchange), bytes_max);
     const bool reads = &rank == job->receiver && is_for_reading(driver, *job);
     if (!reads) {
-        return copy_piece(driver.worker(), job, bytes);
+        return copy_piece(driver.worker(), job, bytes).bytes;
     }
     // Relaxed: a hint for the peers.
     rank.is_reading.store(1, std::memory_order_relaxed);
-    const std::uint64_t copied = copy_piece(driver.worker(), job, bytes);
-    rank.is_reading.store(0, std::memory_order_relaxed);
-    return copied;
-}
-
-/// Whether the driver's rank, which receives the message, leaves it to its sender to stage the
-/// pieces; not for long if none comes. One who is away may be between two calls.
-bool leaves_to_sender(Driver& driver, const CopyJob& job)
-{
-    constexpr std::uint32_t looks_max = 1000;
-    constexpr std::uint32_t looks_max_away = 10;
-    if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
-        is_read_in_exchange(driver, job) || is_for_system(driver, job) ||
-        (is_reading(*job.sender) && is_for_reading(driver, job))) {
-        return false;
+    const std::uint64_t begin = job->reading_number != 0 ? platform::ticks() : 0;
+    const Piece piece = copy_piece(driver.worker(), job, bytes);
+    if (begin != 0 && driver.is_owner()) {
+        tell_cost(driver, *job, piece, platform::ticks() - begin);
     }
-    return driver.rank().looks_without_piece <
-           (is_inside(driver.node(), *job.sender) ? looks_max : looks_max_away);
+    rank.is_reading.store(0, std::memory_order_relaxed);
+    return piece.bytes;
 }
 
 template <typename List>
@@ -324,6 +205,7 @@ CopyJob* make_job(Driver& driver, RankState& sender, RankState& receiver, transp
     job->receiver = &receiver;
     job->source = source;
     job->total_bytes = bytes;
+    job->second_part = bytes;
     job->piece_bytes = driver.node().knobs.copy_piece;
     // Relaxed: nobody else knows the job yet.
     job->references.store(&sender != &receiver ? 3 : 2, std::memory_order_relaxed);
@@ -391,6 +273,7 @@ void offer_copy(Driver& driver, Op* send, transport::Place source)
     if (job == nullptr) {
         return;
     }
+    choose_parts(driver, job);
     job->is_offered = true;
     rank.offered.push_back(job);
     send->copy_job = job;
@@ -479,10 +362,7 @@ bool copy_next(Driver& driver, CopyShare share)
 {
     CopyJob* const job = next_job(driver, share);
     if (job == nullptr) {
-        const CopyJob* const offered = driver.rank().offered.first();
-        return offered != nullptr && driver.is_owner() &&
-               !(expects_messages(driver.rank()) && is_for_reading(driver, *offered)) &&
-               stage_early(driver);
+        return driver.is_owner() && stage_early(driver);
     }
     return move_piece(driver, job, UINT64_MAX) != 0;
 }

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/combination.hpp"
@@ -35,6 +36,15 @@ struct RankState;
 struct StagingSlot;
 
 struct CopyJob;
+
+/// A part of a message that nobody else copies; of no bytes where nothing was left.
+struct Piece {
+    std::uint64_t from = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// From where pieces of a job are taken first.
+enum class End : std::uint8_t { front, back };
 
 struct CopyLinks {
     CopyJob* next = nullptr;
@@ -54,6 +64,13 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     transport::Place source;
     std::uint64_t total_bytes = 0;
     std::uint64_t piece_bytes = 0;
+    /// Where the second of two parts begins, or total_bytes. Where there are two, the sender takes
+    /// pieces of the second part first and all others of the first one: ranks that copy one each
+    /// copy the same bytes each time the message is sent, which their caches may hold then.
+    std::uint64_t second_part = 0;
+    /// The sender wants to know what the receiver's part costs it, under this number; 0: it does
+    /// not.
+    std::uint32_t reading_number = 0;
     /// Null: the bytes lie at the place's address. Else its process alone can read them.
     const data::TypedElements* source_elements = nullptr;
 
@@ -69,9 +86,9 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     bool is_staged_only = false;
     std::atomic<std::uint32_t> error{0};  ///< an OpError; any of several
 
-    // First byte that nobody has taken. Written by all who copy, most of all by a sender who
-    // stages.
-    alignas(platform::cache_line_bytes) std::atomic<std::uint64_t> taken{0};
+    // Bytes of each part that somebody has taken, or more. Written by all who copy, most of all by
+    // a sender who stages.
+    alignas(platform::cache_line_bytes) std::atomic<std::uint64_t> taken[2] = {};
     // In RankState::offered, then in one of the lists of what it was invited to, and the rest here;
     // the sender's executor.
     CopyLinks of_sender;
@@ -101,12 +118,43 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     {
         return target_elements != nullptr || combination.is_there();
     }
-    /// Relaxed: the exchange that takes a piece decides.
-    bool has_pieces() const noexcept { return taken.load(std::memory_order_relaxed) < total_bytes; }
+    bool has_two_parts() const noexcept { return second_part != total_bytes; }
+    /// Takes the next piece of `wanted` bytes, fewer at the end of a part.
+    Piece take(std::uint64_t wanted, End first = End::front) noexcept
+    {
+        for (const std::size_t part :
+             {first == End::front ? 0U : 1U, first == End::front ? 1U : 0U}) {
+            const std::uint64_t part_bytes = bytes_of(part);
+            // Relaxed: pieces are disjoint, and what they hold was published with the job. Looked
+            // at first, so that the count stays in its range however often somebody asks.
+            if (taken[part].load(std::memory_order_relaxed) >= part_bytes) {
+                continue;
+            }
+            const std::uint64_t from = taken[part].fetch_add(wanted, std::memory_order_relaxed);
+            if (from < part_bytes) {
+                return {(part == 0 ? 0 : second_part) + from, std::min(wanted, part_bytes - from)};
+            }
+        }
+        return {};
+    }
+    /// Bytes that nobody has taken. Relaxed: the exchange that takes a piece decides.
+    std::uint64_t left() const noexcept { return left_of(0) + left_of(1); }
+    bool has_pieces() const noexcept { return left() != 0; }
     /// Of a piece, what the receive has room for. Requires: matched.
     std::uint64_t fitting(std::uint64_t from, std::uint64_t bytes) const noexcept
     {
         return from < room_bytes ? std::min(bytes, room_bytes - from) : 0;
+    }
+
+  private:
+    std::uint64_t bytes_of(std::size_t part) const noexcept
+    {
+        return part == 0 ? second_part : total_bytes - second_part;
+    }
+    std::uint64_t left_of(std::size_t part) const noexcept
+    {
+        const std::uint64_t bytes = bytes_of(part);
+        return bytes - std::min(bytes, taken[part].load(std::memory_order_relaxed));
     }
 };
 

@@ -7,6 +7,7 @@
 
 #include "data/type_program.hpp"
 #include "engine/copy_bytes.hpp"
+#include "engine/copy_ways.hpp"
 #include "engine/driver.hpp"
 #include "engine/staging.hpp"
 
@@ -135,12 +136,11 @@ Staged stage_pieces(Driver& driver, CopyJob* job, Staging& staging, std::uint32_
     const std::uint64_t each =
         aligned_piece(std::min(staged_bytes_of(driver.rank(), *job), bytes_max));
     const std::uint64_t wanted = each * std::clamp<std::uint64_t>(bytes_max / each, 1, pieces);
-    // Relaxed: as in copy_piece().
-    const std::uint64_t begin = job->taken.fetch_add(wanted, std::memory_order_relaxed);
-    const std::uint64_t end = std::min(begin + wanted, job->total_bytes);
+    const Piece taken = job->take(wanted);
+    const std::uint64_t end = taken.from + taken.bytes;
     RankState& receiver = *job->receiver;
     Staged staged;
-    for (std::uint64_t from = begin; from < end; from += each) {
+    for (std::uint64_t from = taken.from; from < end; from += each) {
         const std::uint64_t bytes = std::min(each, end - from);
         stage_piece(driver, job, staging, from, bytes, is_sure);
         staged.bytes += bytes;
@@ -156,10 +156,9 @@ Staged stage_pieces(Driver& driver, CopyJob* job, Staging& staging, std::uint32_
 /// A message that cannot move for want of memory.
 void give_up(Worker& worker, CopyJob* job)
 {
-    // Relaxed: as in copy_piece().
-    const std::uint64_t from = job->taken.fetch_add(job->total_bytes, std::memory_order_relaxed);
-    if (from < job->total_bytes) {
-        count_bytes(worker, job, job->total_bytes - from, OpError::no_memory);
+    for (Piece lost = job->take(job->total_bytes); lost.bytes != 0;
+         lost = job->take(job->total_bytes)) {
+        count_bytes(worker, job, lost.bytes, OpError::no_memory);
     }
 }
 
@@ -174,12 +173,10 @@ bool is_to_write(Node& node, const CopyJob& job)
 /// Writes the next piece.
 void write_piece(Driver& driver, CopyJob* job)
 {
-    // Relaxed: as in copy_piece().
-    const std::uint64_t from = job->taken.fetch_add(job->piece_bytes, std::memory_order_relaxed);
-    if (from >= job->total_bytes) {
+    const auto [from, bytes] = job->take(job->piece_bytes, End::back);
+    if (bytes == 0) {
         return;
     }
-    const std::uint64_t bytes = std::min(job->piece_bytes, job->total_bytes - from);
     const std::uint64_t fitting = job->fitting(from, bytes);
     const auto outcome = fitting != 0 ? store_bytes(driver.node(), *job, from, fitting)
                                       : transport::CopyOutcome::done;
@@ -249,7 +246,7 @@ bool stage_early(Driver& driver)
         return false;
     }
     CopyJob* const job = rank.offered.first();
-    if (job == nullptr || !is_waiting(*job->receiver)) {
+    if (job == nullptr || !is_waiting(*job->receiver) || !may_stage_early(driver, *job)) {
         return false;
     }
     Staging* const staging = staging_of(driver);
@@ -263,9 +260,9 @@ bool stage_early(Driver& driver)
     const Staged staged = stage_pieces(driver, job, *staging, room, early_bytes_max, false);
     rank.early_pieces += staged.pieces;
     job->early_pieces += staged.pieces;
-    // Relaxed: who has matched it meanwhile takes pieces, too.
+    // Who has matched it meanwhile takes pieces, too.
     if (staged.pieces == 0 || !job->has_pieces() ||
-        job->taken.load(std::memory_order_relaxed) >= early_bytes_max) {
+        job->total_bytes - job->left() >= early_bytes_max) {
         rank.offered.remove(job);
         job->is_offered = false;
     }

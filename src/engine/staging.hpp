@@ -15,10 +15,12 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "platform/atomic.hpp"
 #include "platform/cpu.hpp"
 #include "platform/streaming_copy.hpp"
+#include "transport/shm/reading_choice.hpp"
 #include "transport/shm/store_choice.hpp"
 
 namespace headway::engine {
@@ -150,9 +152,19 @@ class Staging {
             std::memcpy(slot->bytes, source, bytes);
         }
         if (begin != 0) {
-            choice_.note(streams, bytes, platform::ticks() - begin);
+            const std::uint64_t ticks = platform::ticks() - begin;
+            choice_.note(streams, bytes, ticks);
+            const std::uint64_t cost = transport::shm::ReadingChoice::cost_of(bytes, ticks);
+            least_cost_ = least_cost_ != 0 ? std::min(least_cost_, cost) : cost;
         }
     }
+
+    /// What it costs to fill slots, in ticks for ReadingChoice::cost_bytes; 0 where that is not
+    /// known yet.
+    std::uint64_t cost() const noexcept { return choice_.cost(); }
+
+    /// The least that it has cost since this was asked last; 0 where nothing was measured.
+    std::uint64_t take_least_cost() noexcept { return std::exchange(least_cost_, 0); }
 
     static constexpr std::uint32_t slots_min = 8;
     /// A round of 1 to 2 MiB: no core's own cache holds it, and little of the shared one goes for
@@ -188,6 +200,7 @@ class Staging {
     void advance() noexcept { next_ = next_ + 1 == slots_ ? 0 : next_ + 1; }
 
     alignas(platform::cache_line_bytes) transport::shm::StoreChoice choice_;
+    std::uint64_t least_cost_ = 0;
     std::uint32_t slots_ = 0;
     std::uint32_t next_ = 0;
     std::uint32_t slots_made_ = 0;

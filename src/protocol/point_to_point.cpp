@@ -343,7 +343,8 @@ void make_offer(Driver& driver, Op* op)
     }
     Offer offer = offer_of(driver, *op);
     if (is_for_reading(driver, *op)) {
-        offer.reading_number = driver.slot(op->peer).lane->offer_for_reading();
+        offer.reading_number =
+            driver.slot(op->peer).lane->offer_for_reading(transport::shm::Readable::whole);
     } else {
         engine::offer_copy(driver, op, offer.source);
     }

@@ -109,7 +109,8 @@ transport::CopyOutcome read_whole(Driver& driver, std::byte* address, const Offe
     if (offer.reading_number != 0) {
         transport::shm::Lane* const lane = driver.lane_from(offer.send->owner->rank);
         if (lane != nullptr) {
-            lane->tell_reading(offer.reading_number, bytes, platform::ticks() - begin);
+            lane->tell_reading(transport::shm::Readable::whole, offer.reading_number, bytes,
+                               platform::ticks() - begin);
         }
     }
     return outcome;

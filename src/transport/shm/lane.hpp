@@ -108,7 +108,9 @@ struct Lane {
     {
         sender = sender_rank;
         showing_ = showing;
-        reading_choice_ = ReadingChoice(reading);
+        for (ReadingChoice& choice : reading_choices_) {
+            choice = ReadingChoice(reading);
+        }
         payloads_.open(ring_bytes);
     }
 
@@ -184,19 +186,28 @@ struct Lane {
 
     /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
     /// than find it in the lane. Thread rule: the sender's executor.
-    bool is_next_read() noexcept
+    bool is_next_read() noexcept { return is_next_read(Readable::whole, store_choice_.cost()); }
+    /// The same of either kind, of which the other way costs so much; 0 where that is not known.
+    bool is_next_read(Readable kind, std::uint64_t writing_cost) noexcept
     {
         // Relaxed: a measurement, all of it in this word.
-        const std::uint64_t told = reading_told.load(std::memory_order_relaxed);
-        return reading_choice_.is_next_read(ReadingTold::from(told), store_choice_.cost());
+        const std::uint64_t told = reading_told[index_of(kind)].load(std::memory_order_relaxed);
+        return choice_of(kind).is_next_read(ReadingTold::from(told), writing_cost);
     }
     /// It is offered for that; its number. Thread rule: likewise.
-    std::uint32_t offer_for_reading() noexcept { return reading_choice_.offer(); }
-    /// The receiver's executor has read the message of that number in so many ticks.
-    void tell_reading(std::uint32_t number, std::uint64_t bytes, std::uint64_t ticks) noexcept
+    std::uint32_t offer_for_reading(Readable kind) noexcept { return choice_of(kind).offer(); }
+    /// It goes through slots, which cost so much lately, or 0. Thread rule: likewise.
+    void note_staged(std::uint64_t cost) noexcept
+    {
+        choice_of(Readable::halves).note_written(cost);
+    }
+    /// The receiver's executor has read the message of that number, or its half, in so many ticks.
+    void tell_reading(Readable kind, std::uint32_t number, std::uint64_t bytes,
+                      std::uint64_t ticks) noexcept
     {
         const ReadingTold told{number, ReadingChoice::cost_of(bytes, ticks)};
-        reading_told.store(told.word(), std::memory_order_relaxed);  // relaxed: see is_next_read()
+        // Relaxed: see is_next_read().
+        reading_told[index_of(kind)].store(told.word(), std::memory_order_relaxed);
     }
 
     // Written by the receiver's list when the sender joins it, read by the receiver.
@@ -205,9 +216,9 @@ struct Lane {
     std::uint32_t sender = 0;
     // Set by the sender when it finds no room, cleared by the receiver that tells it.
     std::atomic<std::uint32_t> is_starving{0};
-    // A ReadingTold, of the last message that was read. Written by the receiver's executor, read by
-    // the sender's.
-    std::atomic<std::uint64_t> reading_told{0};
+    // A ReadingTold of each kind, of the last message that was read. Written by the receiver's
+    // executor, read by the sender's.
+    std::atomic<std::uint64_t> reading_told[2] = {};
     // The lane by which the receiver answers, where it is known. Written and read by the sender's
     // executor, who is the reader of that one.
     const Lane* answers = nullptr;
@@ -330,7 +341,8 @@ struct Lane {
             return true;
         }
         const bool streams = store_choice_.next_streams();
-        const bool is_measured = store_choice_.is_measured() || reading_choice_.is_measuring();
+        const bool is_measured =
+            store_choice_.is_measured() || choice_of(Readable::whole).is_measuring();
         const std::uint64_t begin = is_measured ? platform::ticks() : 0;
         const std::size_t step = step_choice_.step_bytes(payload_bytes, streams, answers_taken(),
                                                          store_choice_.is_near());
@@ -353,8 +365,8 @@ struct Lane {
             store_choice_.note(streams, payload_bytes, time);
         }
         if (payload_bytes >= ReadingChoice::bytes_min) {
-            reading_choice_.note_written(is_measured ? ReadingChoice::cost_of(payload_bytes, time)
-                                                     : 0);
+            choice_of(Readable::whole)
+                .note_written(is_measured ? ReadingChoice::cost_of(payload_bytes, time) : 0);
         }
         return true;
     }
@@ -379,6 +391,12 @@ struct Lane {
         return answers != nullptr ? answers->cells.taken() : ++asked_in_vain_;
     }
 
+    static constexpr std::size_t index_of(Readable kind) noexcept
+    {
+        return static_cast<std::size_t>(kind);
+    }
+    ReadingChoice& choice_of(Readable kind) noexcept { return reading_choices_[index_of(kind)]; }
+
     const CellContent* peek_content(std::uint32_t* tag) noexcept
     {
         return reinterpret_cast<const CellContent*>(cells.peek(tag));
@@ -400,7 +418,7 @@ struct Lane {
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
     StepChoice step_choice_;
-    ReadingChoice reading_choice_;
+    ReadingChoice reading_choices_[2];
     Showing showing_ = Showing::in_steps;
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.

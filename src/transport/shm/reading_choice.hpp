@@ -30,6 +30,13 @@ struct ReadingTold {
 /// Who decides (the knob inside_way).
 enum class Reading : std::uint8_t { measured, never, always };
 
+/// Two kinds of messages, for each of which the choice is made apart.
+enum class Readable : std::uint8_t {
+    whole,   ///< of a frame's length: in the lane, or read by the receiver alone
+    halves,  ///< longer ones: through slots, or half of it read by the receiver, half of it written
+             ///< by the sender, at the same time
+};
+
 /// Plain data. Thread rule: the sender's executor.
 class ReadingChoice {
   public:
@@ -132,7 +139,9 @@ class ReadingChoice {
     void hear(std::uint32_t cost, std::uint64_t writing_cost) noexcept
     {
         reading_cost_ = cost;
-        if (heard_ == first_read_) {
+        // Of messages in a window the first one may not be heard of: then another one will do, that
+        // is its buffer's first read, too.
+        if (first_cost_ == 0 && heard_ - first_read_ < reads_a_trial) {
             first_cost_ = cost;
         }
         if (reads_) {
@@ -179,7 +188,7 @@ class ReadingChoice {
     std::uint32_t dear_reads_ = 0;
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
     std::uint32_t first_read_ = 0;    ///< number of the first one of a trial
-    std::uint64_t first_cost_ = 0;    ///< its cost, 0 where it was not heard of
+    std::uint64_t first_cost_ = 0;    ///< of the first one heard of, 0 before
     std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading, or less since
     std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
     std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on

@@ -90,7 +90,7 @@ class ReadMessages : public testing::Test {
     std::uint32_t told()
     {
         const transport::shm::Lane* const lane = node.driver(receiver).lane_from(sender);
-        return transport::shm::ReadingTold::from(lane->reading_told.load()).number;
+        return transport::shm::ReadingTold::from(lane->reading_told[0].load()).number;
     }
 
     InProcessNode node;

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long messages of two parts, of which each rank copies one (docs/design/036).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "transport/shm/reading_choice.hpp"
+#include "unit/engine/in_process_node.hpp"
+#include "unit/engine/numbered.hpp"
+
+namespace headway::engine {
+namespace {
+
+constexpr std::uint32_t sender = 0;
+constexpr std::uint32_t receiver = 1;
+constexpr std::uint64_t message_bytes = 1'000'001;
+constexpr std::uint64_t first_part = 500'000 / 64 * 64;
+
+config::Knobs knobs_with(config::InsideWayChoice way, config::CoreCachesChoice caches)
+{
+    config::Knobs knobs;
+    knobs.inside_way = way;
+    knobs.core_caches = caches;
+    return knobs;
+}
+
+/// A sender and a receiver that wait, where cores ask each other and long messages have two parts.
+class TwoParts : public testing::Test {
+  public:
+    explicit TwoParts(config::InsideWayChoice way = config::InsideWayChoice::read,
+                      config::CoreCachesChoice caches = config::CoreCachesChoice::separate)
+        : node(2, knobs_with(way, caches), Distance::reachable)
+    {
+        node.node().is_oversubscribed = false;
+        node.node().choose_buffers();
+        wait(sender, true);
+        wait(receiver, true);
+        // The lane is made with the first message.
+        std::uint64_t number = 1;
+        (void)node.start_send(sender, receiver, 9, &number, sizeof number);
+        Op* const first = node.start_receive(receiver, sender, 9, &number, sizeof number);
+        (void)node.driver(receiver).progress();
+        EXPECT_TRUE(first->word.is_complete());
+    }
+
+    void wait(std::uint32_t rank, bool waits)
+    {
+        node.driver(rank).rank().waiting_threads.store(waits ? 1 : 0);
+    }
+    Op* send(std::uint64_t bytes = message_bytes)
+    {
+        return node.start_send(sender, receiver, 1, sent.data(), bytes);
+    }
+    Op* receive(std::uint64_t bytes = message_bytes)
+    {
+        return node.start_receive(receiver, sender, 1, got.data(), bytes);
+    }
+    bool copy(std::uint32_t rank) { return copy_next(node.driver(rank), CopyShare::own); }
+    bool has_come(std::uint64_t from, std::uint64_t to) const
+    {
+        const auto at = [](std::uint64_t offset) { return static_cast<std::ptrdiff_t>(offset); };
+        return std::equal(got.begin() + at(from), got.begin() + at(to), sent.begin() + at(from));
+    }
+    std::uint64_t staged_bytes()
+    {
+        return node.driver(receiver).rank().counters.bytes_piped.load();
+    }
+    std::uint32_t told()
+    {
+        const transport::shm::Lane* const lane = node.driver(receiver).lane_from(sender);
+        return transport::shm::ReadingTold::from(lane->reading_told[1].load()).number;
+    }
+    /// Sends a message of which both ranks do what they find to do.
+    void pass_one()
+    {
+        Op* const posted = receive();
+        Op* const op = send();
+        for (int sweeps = 0; !posted->word.is_complete(); ++sweeps) {
+            ASSERT_LT(sweeps, 10'000);
+            for (const std::uint32_t rank : {sender, receiver}) {
+                (void)node.driver(rank).progress();
+                (void)copy(rank);
+            }
+        }
+        EXPECT_TRUE(op->word.is_complete());
+        EXPECT_TRUE(has_come(0, message_bytes));
+        node.driver(sender).destroy_op(op);
+        node.driver(receiver).destroy_op(posted);
+    }
+
+    InProcessNode node;
+    const std::vector<std::byte> sent = numbered(message_bytes);
+    std::vector<std::byte> got = std::vector<std::byte>(message_bytes);
+};
+
+TEST_F(TwoParts, EachRankCopiesTheSameOneWhoeverIsFirst)
+{
+    for (const std::uint32_t first : {sender, receiver, sender}) {
+        std::ranges::fill(got, std::byte{0});
+        Op* const posted = receive();
+        Op* const op = send();
+        EXPECT_TRUE(op->copy_job->has_two_parts());
+        EXPECT_FALSE(copy(sender)) << "nothing is staged early";
+        (void)node.driver(receiver).progress();
+        (void)node.driver(sender).progress();
+        EXPECT_TRUE(copy(first));
+        const bool is_front = first == receiver;
+        EXPECT_EQ(has_come(0, first_part), is_front);
+        EXPECT_EQ(has_come(first_part, message_bytes), !is_front);
+        EXPECT_TRUE(copy(is_front ? sender : receiver));
+        EXPECT_TRUE(posted->word.is_complete());
+        EXPECT_TRUE(op->word.is_complete());
+        EXPECT_TRUE(has_come(0, message_bytes));
+    }
+    EXPECT_EQ(staged_bytes(), 0U);
+    EXPECT_EQ(told(), 3U);
+}
+
+TEST_F(TwoParts, WhoIsAloneCopiesBoth)
+{
+    for (const std::uint32_t alone : {receiver, sender}) {
+        std::ranges::fill(got, std::byte{0});
+        Op* const posted = receive();
+        Op* const op = send();
+        (void)node.driver(receiver).progress();
+        (void)node.driver(sender).progress();
+        while (copy(alone)) {
+        }
+        EXPECT_TRUE(posted->word.is_complete());
+        EXPECT_TRUE(op->word.is_complete());
+        EXPECT_TRUE(has_come(0, message_bytes));
+    }
+    EXPECT_EQ(told(), 1U) << "the sender alone cannot know what it costs the receiver";
+}
+
+TEST_F(TwoParts, AShorterReceiveTakesWhatFits)
+{
+    for (const std::uint64_t room : {first_part / 2, first_part, first_part + 1000}) {
+        std::ranges::fill(got, std::byte{0});
+        Op* const posted = receive(room);
+        (void)send();
+        node.settle();
+        EXPECT_TRUE(posted->word.is_complete());
+        EXPECT_EQ(posted->error, OpError::truncated);
+        EXPECT_TRUE(has_come(0, room));
+        EXPECT_EQ(got[room], std::byte{0});
+    }
+}
+
+TEST_F(TwoParts, AreNotForStreamsNorForThreadsOfARankNorForWhoComputes)
+{
+    node.node().copied_by_system_min = message_bytes;
+    EXPECT_FALSE(send()->copy_job->has_two_parts()) << "a stream";
+    node.node().copied_by_system_min = 1'000 * message_bytes;
+    EXPECT_TRUE(send()->copy_job->has_two_parts());
+    node.driver(receiver).rank().threads.are_several.store(1);
+    EXPECT_FALSE(send()->copy_job->has_two_parts()) << "threads";
+    node.driver(receiver).rank().threads.are_several.store(0);
+    wait(receiver, false);
+    node.node().knobs.progress = config::ProgressChoice::none;
+    EXPECT_FALSE(send()->copy_job->has_two_parts()) << "it computes";
+    wait(receiver, true);
+    for (int i = 0; i < 4; ++i) {
+        (void)receive();
+    }
+    node.settle();
+}
+
+class TwoPartsMeasured : public TwoParts {
+  public:
+    TwoPartsMeasured() : TwoParts(config::InsideWayChoice::automatic) {}
+};
+
+TEST_F(TwoPartsMeasured, AreTriedNowAndThen)
+{
+    int messages = 0;
+    while (told() == 0 && messages < 100) {
+        pass_one();
+        ++messages;
+    }
+    EXPECT_EQ(messages, 64) << "slots at first";
+    for (int i = 0; i < 3; ++i) {
+        pass_one();
+    }
+    EXPECT_EQ(told(), 4U);
+}
+
+class TwoPartsRefused : public TwoParts {
+  public:
+    TwoPartsRefused() : TwoParts(config::InsideWayChoice::lane) {}
+};
+
+TEST_F(TwoPartsRefused, TheSlotsServe)
+{
+    pass_one();
+    EXPECT_EQ(staged_bytes(), message_bytes);
+}
+
+class TwoPartsNear : public TwoParts {
+  public:
+    TwoPartsNear() : TwoParts(config::InsideWayChoice::read, config::CoreCachesChoice::shared) {}
+};
+
+TEST_F(TwoPartsNear, TheSlotsServe)
+{
+    pass_one();
+    EXPECT_EQ(staged_bytes(), message_bytes);
+}
+
+/// Which of a job's bytes have been taken.
+struct Taken {
+    explicit Taken(std::uint64_t total, std::uint64_t second_part) : times(total)
+    {
+        job.total_bytes = total;
+        job.second_part = second_part;
+    }
+    bool take(std::uint64_t wanted, End end)
+    {
+        const Piece piece = job.take(wanted, end);
+        for (std::uint64_t at = piece.from; at < piece.from + piece.bytes; ++at) {
+            ++times.at(at);
+        }
+        return piece.bytes != 0;
+    }
+    bool is_all_once() const
+    {
+        return std::ranges::all_of(times, [](int count) { return count == 1; });
+    }
+
+    CopyJob job;
+    std::vector<int> times;
+};
+
+TEST(CopyJobProperty, EachByteIsTakenOnce)
+{
+    std::mt19937 random(11);
+    for (int run = 0; run < 300; ++run) {
+        const std::uint64_t total = 1 + random() % 2000;
+        Taken taken(total, random() % 2 == 0 ? total : random() % total);
+        std::uint64_t left = total;
+        while (taken.job.has_pieces()) {
+            ASSERT_EQ(taken.job.left(), left);
+            ASSERT_TRUE(taken.take(1 + random() % 300, random() % 2 == 0 ? End::front : End::back));
+            left = total - static_cast<std::uint64_t>(
+                               std::ranges::count_if(taken.times, [](int n) { return n != 0; }));
+        }
+        ASSERT_FALSE(taken.take(1, End::front));
+        ASSERT_TRUE(taken.is_all_once());
+    }
+}
+
+TEST(CopyJobProperty, EachByteIsTakenOnceByTwoThreads)
+{
+    constexpr std::uint64_t total = 200'000;
+    CopyJob job;
+    job.total_bytes = total;
+    job.second_part = total / 2;
+    std::vector<int> times(total);
+    const auto take_all = [&](End end) {
+        for (Piece piece = job.take(7, end); piece.bytes != 0; piece = job.take(7, end)) {
+            for (std::uint64_t at = piece.from; at < piece.from + piece.bytes; ++at) {
+                ++times[at];
+            }
+        }
+    };
+    std::thread other(take_all, End::back);
+    take_all(End::front);
+    other.join();
+    EXPECT_TRUE(std::ranges::all_of(times, [](int count) { return count == 1; }));
+}
+
+}  // namespace
+}  // namespace headway::engine
