@@ -21,8 +21,7 @@ constexpr std::uint32_t offered_max = 64;
 /// is_ours_to_copy(). The caller has a reference.
 Piece copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
 {
-    const Piece piece =
-        job->take(aligned_piece(wanted), worker.own() == job->sender ? End::back : End::front);
+    const Piece piece = job->take(aligned_piece(wanted), end_for(*job, worker.own()));
     const auto [from, bytes] = piece;
     if (bytes == 0) {
         return piece;

@@ -44,7 +44,7 @@ struct Piece {
 };
 
 /// From where pieces of a job are taken first.
-enum class End : std::uint8_t { front, back };
+enum class PieceEnd : std::uint8_t { front, back };
 
 struct CopyLinks {
     CopyJob* next = nullptr;
@@ -64,9 +64,10 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     transport::Place source;
     std::uint64_t total_bytes = 0;
     std::uint64_t piece_bytes = 0;
-    /// Where the second of two parts begins, or total_bytes. Where there are two, the sender takes
-    /// pieces of the second part first and all others of the first one: ranks that copy one each
-    /// copy the same bytes each time the message is sent, which their caches may hold then.
+    /// Where the second of two parts begins, or total_bytes. Where there are two, the rank with the
+    /// higher number takes pieces of the second part first, the other one of the first: ranks that
+    /// copy one each copy the same bytes each time the message is sent, and sent back, which their
+    /// caches may hold then.
     std::uint64_t second_part = 0;
     /// The sender wants to know what the receiver's part costs it, under this number; 0: it does
     /// not.
@@ -120,10 +121,10 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     }
     bool has_two_parts() const noexcept { return second_part != total_bytes; }
     /// Takes the next piece of `wanted` bytes, fewer at the end of a part.
-    Piece take(std::uint64_t wanted, End first = End::front) noexcept
+    Piece take(std::uint64_t wanted, PieceEnd first = PieceEnd::front) noexcept
     {
         for (const std::size_t part :
-             {first == End::front ? 0U : 1U, first == End::front ? 1U : 0U}) {
+             {first == PieceEnd::front ? 0U : 1U, first == PieceEnd::front ? 1U : 0U}) {
             const std::uint64_t part_bytes = bytes_of(part);
             // Relaxed: pieces are disjoint, and what they hold was published with the job. Looked
             // at first, so that the count stays in its range however often somebody asks.

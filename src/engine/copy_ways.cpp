@@ -155,6 +155,13 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
            (is_inside(driver.node(), *job.sender) ? looks_max : looks_max_away);
 }
 
+PieceEnd end_for(const CopyJob& job, const RankState* own)
+{
+    const bool is_higher =
+        own == (job.sender->rank > job.receiver->rank ? job.sender : job.receiver);
+    return is_higher ? PieceEnd::back : PieceEnd::front;
+}
+
 void choose_parts(Driver& driver, CopyJob* job)
 {
     using transport::shm::Readable;
@@ -176,7 +183,8 @@ void choose_parts(Driver& driver, CopyJob* job)
 
 void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ticks)
 {
-    if (job.reading_number == 0 || piece.from != 0 ||
+    const bool is_begin = piece.from == 0 || piece.from == job.second_part;
+    if (job.reading_number == 0 || !is_begin ||
         piece.bytes < transport::shm::ReadingChoice::bytes_min) {
         return;
     }

@@ -48,6 +48,9 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job);
 /// left, which end together where two copy, and the last pieces are small.
 std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_exchange);
 
+/// From where a thread of `own`, or of none of the message's ranks, takes pieces first. Any thread.
+PieceEnd end_for(const CopyJob& job, const RankState* own);
+
 /// Decides, for a message that the driver's rank is about to offer, between slots and two parts,
 /// one for each rank: by what the receiver told that such parts cost it (transport::shm::
 /// ReadingChoice). Requires: nobody else knows the job.

@@ -173,7 +173,7 @@ bool is_to_write(Node& node, const CopyJob& job)
 /// Writes the next piece.
 void write_piece(Driver& driver, CopyJob* job)
 {
-    const auto [from, bytes] = job->take(job->piece_bytes, End::back);
+    const auto [from, bytes] = job->take(job->piece_bytes);
     if (bytes == 0) {
         return;
     }

@@ -108,16 +108,33 @@ TEST_F(TwoParts, EachRankCopiesTheSameOneWhoeverIsFirst)
         (void)node.driver(receiver).progress();
         (void)node.driver(sender).progress();
         EXPECT_TRUE(copy(first));
-        const bool is_front = first == receiver;
+        const bool is_front = first == sender;  // whose number is the lower one
         EXPECT_EQ(has_come(0, first_part), is_front);
         EXPECT_EQ(has_come(first_part, message_bytes), !is_front);
-        EXPECT_TRUE(copy(is_front ? sender : receiver));
+        EXPECT_TRUE(copy(first == sender ? receiver : sender));
         EXPECT_TRUE(posted->word.is_complete());
         EXPECT_TRUE(op->word.is_complete());
         EXPECT_TRUE(has_come(0, message_bytes));
     }
     EXPECT_EQ(staged_bytes(), 0U);
     EXPECT_EQ(told(), 3U);
+}
+
+TEST_F(TwoParts, TheWayBackHasTheSameOnes)
+{
+    Op* const posted = node.start_receive(sender, receiver, 1, got.data(), message_bytes);
+    (void)node.start_send(receiver, sender, 1, sent.data(), message_bytes);  // makes its lane
+    node.settle();
+    ASSERT_TRUE(posted->word.is_complete());
+    std::ranges::fill(got, std::byte{0});
+    (void)node.start_receive(sender, receiver, 1, got.data(), message_bytes);
+    (void)node.start_send(receiver, sender, 1, sent.data(), message_bytes);
+    (void)node.driver(sender).progress();
+    (void)copy(sender);  // looks for pieces, as some came lately
+    EXPECT_TRUE(copy(sender));
+    EXPECT_TRUE(has_come(0, first_part));
+    EXPECT_FALSE(has_come(first_part, message_bytes));
+    node.settle();
 }
 
 TEST_F(TwoParts, WhoIsAloneCopiesBoth)
@@ -218,7 +235,7 @@ struct Taken {
         job.total_bytes = total;
         job.second_part = second_part;
     }
-    bool take(std::uint64_t wanted, End end)
+    bool take(std::uint64_t wanted, PieceEnd end)
     {
         const Piece piece = job.take(wanted, end);
         for (std::uint64_t at = piece.from; at < piece.from + piece.bytes; ++at) {
@@ -244,11 +261,12 @@ TEST(CopyJobProperty, EachByteIsTakenOnce)
         std::uint64_t left = total;
         while (taken.job.has_pieces()) {
             ASSERT_EQ(taken.job.left(), left);
-            ASSERT_TRUE(taken.take(1 + random() % 300, random() % 2 == 0 ? End::front : End::back));
+            ASSERT_TRUE(taken.take(1 + random() % 300,
+                                   random() % 2 == 0 ? PieceEnd::front : PieceEnd::back));
             left = total - static_cast<std::uint64_t>(
                                std::ranges::count_if(taken.times, [](int n) { return n != 0; }));
         }
-        ASSERT_FALSE(taken.take(1, End::front));
+        ASSERT_FALSE(taken.take(1, PieceEnd::front));
         ASSERT_TRUE(taken.is_all_once());
     }
 }
@@ -260,15 +278,15 @@ TEST(CopyJobProperty, EachByteIsTakenOnceByTwoThreads)
     job.total_bytes = total;
     job.second_part = total / 2;
     std::vector<int> times(total);
-    const auto take_all = [&](End end) {
+    const auto take_all = [&](PieceEnd end) {
         for (Piece piece = job.take(7, end); piece.bytes != 0; piece = job.take(7, end)) {
             for (std::uint64_t at = piece.from; at < piece.from + piece.bytes; ++at) {
                 ++times[at];
             }
         }
     };
-    std::thread other(take_all, End::back);
-    take_all(End::front);
+    std::thread other(take_all, PieceEnd::back);
+    take_all(PieceEnd::front);
     other.join();
     EXPECT_TRUE(std::ranges::all_of(times, [](int count) { return count == 1; }));
 }
