@@ -19,6 +19,9 @@
 // (together - max(alone)) / min(alone), with the medians of those alone. Without --work:
 // communication alone, and the time of one iteration (python/headway/calibration.py).
 //
+// In cases like 'send 1 MiB, written' every rank writes what it is to send before each run, as
+// programs do; the time does not hold that. In the others the same bytes go again and again.
+//
 // With HEADWAY_DELAY_US the names of the cases end in the delay, as in 'both 64 KiB, 5 ms'.
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,6 +71,7 @@ typedef struct {
     int size_bytes;
     MPI_Datatype type;  // of rank 1's end
     long work;          // iterations of the computation
+    bool is_written;    // outgoing, before each run
     unsigned char* outgoing;
     unsigned char* incoming;
     double delay_us;   // of every frame
@@ -196,9 +200,12 @@ static int communicate(const Overlap* overlap, MPI_Request requests[2])
 
 static Times run_rank(const Overlap* overlap, Part part)
 {
+    static int fill = 0;
     Times times;
     MPI_Request requests[2];
     int count = 0;
+    if (overlap->is_written)
+        memset(overlap->outgoing, ++fill, (size_t)overlap->size_bytes);
     const double start_us = wait_for_start(overlap);
     times.begin_us = harness_now_us();
     const double allowed_us = lateness_most_us + lateness_most_delays * overlap->delay_us;
@@ -385,15 +392,17 @@ static void measure(Overlap* overlap, const char* name)
                  count);
 }
 
-static void run_case(Overlap* overlap)
+static void run_case(Overlap* overlap, bool is_written)
 {
     char size[24];
-    char name[48];
+    char name[64];
     harness_size_name((size_t)overlap->size_bytes, size, sizeof size);
     const int length = snprintf(name, sizeof name, "%s %s", pattern_names[overlap->pattern], size);
     if (overlap->delay_us > 0.0) {
         snprintf(name + length, sizeof name - (size_t)length, ", %g ms", overlap->delay_us * 1e-3);
     }
+    if (is_written)
+        strcat(name, ", written");
     if (!harness_wants(overlap->harness, name))
         return;
     overlap->work = harness_work(overlap->harness, name);
@@ -403,6 +412,7 @@ static void run_case(Overlap* overlap)
         MPI_Type_commit(&overlap->type);
     }
     verify(overlap);
+    overlap->is_written = is_written;
     warm_up(overlap);
     if (overlap->work == 0) {
         calibrate(overlap, name);
@@ -434,10 +444,17 @@ int main(int argc, char** argv)
         for (int index = 0; index < size_count; ++index) {
             if (pattern > pattern_both && index != 0)
                 break;  // a buffer holds the blocks of all ranks for the smallest size only
-            Overlap overlap = {
-                &harness, (Pattern)pattern, sizes_bytes[index], MPI_BYTE,           0,
-                outgoing, incoming,         delay_us,           margin_of(delay_us)};
-            run_case(&overlap);
+            for (int written = 0; written <= (pattern <= pattern_both ? 1 : 0); ++written) {
+                Overlap overlap = {.harness = &harness,
+                                   .pattern = (Pattern)pattern,
+                                   .size_bytes = sizes_bytes[index],
+                                   .type = MPI_BYTE,
+                                   .outgoing = outgoing,
+                                   .incoming = incoming,
+                                   .delay_us = delay_us,
+                                   .margin_us = margin_of(delay_us)};
+                run_case(&overlap, written != 0);
+            }
         }
     }
     free(outgoing);

@@ -106,7 +106,7 @@ class ReadingChoice {
         return reading_cost < 2 * writing_cost;
     }
 
-    /// Whether the last read of a trial found what the first one had left in the reader's cache.
+    /// Whether a later read of a trial found what the first one had left in the reader's cache.
     /// Where the sender has written since, it is dear for both: his next write takes the lines
     /// back.
     bool is_from_own_cache(std::uint64_t reading_cost) const noexcept
@@ -131,6 +131,7 @@ class ReadingChoice {
             trial_left_ = reads_ ? writes_a_trial : reads_a_trial;
             least_cost_ = 0;
             first_cost_ = 0;
+            later_cost_ = 0;
             first_read_ = offered_ + 1;
             interval_ = std::min(2 * interval_ + 1, interval_max);
         }
@@ -139,10 +140,11 @@ class ReadingChoice {
     void hear(std::uint32_t cost, std::uint64_t writing_cost) noexcept
     {
         reading_cost_ = cost;
-        // Of messages in a window the first one may not be heard of: then another one will do, that
-        // is its buffer's first read, too.
-        if (first_cost_ == 0 && heard_ - first_read_ < reads_a_trial) {
-            first_cost_ = cost;
+        if (!reads_ && heard_ - first_read_ < reads_a_trial) {
+            // Of messages in a window the first one may not be heard of: then another one will do,
+            // that is its buffer's first read, too.
+            std::uint64_t& known = first_cost_ == 0 ? first_cost_ : later_cost_;
+            known = known == 0 ? cost : std::min<std::uint64_t>(known, cost);
         }
         if (reads_) {
             dear_reads_ = is_dear(cost) ? dear_reads_ + 1 : 0;
@@ -150,10 +152,10 @@ class ReadingChoice {
             if (dear_reads_ == dear_reads_max) {
                 choose(false);
             }
-        } else if (trial_left_ == 0 && heard_ == offered_ && is_from_own_cache(cost) &&
-                   pays(cost, writing_cost)) {
+        } else if (trial_left_ == 0 && heard_ == offered_ && later_cost_ != 0 &&
+                   is_from_own_cache(later_cost_) && pays(later_cost_, writing_cost)) {
             writing_cost_ = writing_cost;
-            chosen_cost_ = cost;
+            chosen_cost_ = later_cost_;
             choose(true);
         }
     }
@@ -189,6 +191,7 @@ class ReadingChoice {
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
     std::uint32_t first_read_ = 0;    ///< number of the first one of a trial
     std::uint64_t first_cost_ = 0;    ///< of the first one heard of, 0 before
+    std::uint64_t later_cost_ = 0;    ///< the least of those after it, 0 before
     std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading, or less since
     std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
     std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace headway::transport::shm {
 namespace {
@@ -103,6 +104,31 @@ TEST(ReadingChoice, OneReadWithoutTheCoreChangesNothing)
         pair.told = {pair.choice.offer(), 100'000};
         EXPECT_GT(pair.send_all(20), 0) << i;
     }
+}
+
+TEST(ReadingChoice, ALastReadOfATrialWithoutTheCoreDecidesNothing)
+{
+    Pair pair;
+    EXPECT_EQ(pair.send_all(63 + 3), 3);
+    pair.reading = 50'000;
+    EXPECT_TRUE(pair.send());
+    pair.reading = 500;
+    EXPECT_EQ(pair.send_all(50), 50);
+}
+
+TEST(ReadingChoice, OfAWindowOfTwoOneIsEnoughToHearOf)
+{
+    Pair pair;
+    int reads = 0;
+    for (int window = 0; window < few; ++window) {
+        // Both are offered before the first one is heard of; then the second one covers its word.
+        const ReadingTold before = pair.told;
+        reads += pair.send() ? 1 : 0;
+        const ReadingTold first = std::exchange(pair.told, before);
+        reads += pair.send() ? 1 : 0;
+        pair.told = pair.told.number != before.number ? pair.told : first;
+    }
+    EXPECT_GT(reads, few);
 }
 
 TEST(ReadingChoice, NothingIsReadOnWhereNobodyTells)
