@@ -51,8 +51,8 @@ bool is_for_both(Driver& driver, const CopyJob& job)
     return is_for_both_by_length(driver, job) && is_for_reading(driver, job);
 }
 
-/// Whether the message may have a part for each rank: nobody but them has to do with its bytes, and
-/// the receiver is there to copy its part.
+/// Whether the message may have a part for each rank: nobody but them has to do with its bytes, the
+/// receiver is there to copy its part, and the ranks are not in an exchange, which is read by rule.
 bool may_have_parts(Driver& driver, const CopyJob& job)
 {
     Node& node = driver.node();
@@ -60,7 +60,8 @@ bool may_have_parts(Driver& driver, const CopyJob& job)
     return node.is_plain && job.source_elements == nullptr &&
            (graph == nullptr || graph->reduction.kind == data::ElementKind::none) &&
            bytes_together(driver.rank(), false) + job.total_bytes < node.copied_by_system_min &&
-           is_long_across(driver, job) && was_inside_lately(node, *job.receiver) &&
+           is_long_across(driver, job) && !expects_messages(driver.rank()) &&
+           was_inside_lately(node, *job.receiver) &&
            // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
            job.receiver->threads.are_several.load(std::memory_order_relaxed) == 0;
 }

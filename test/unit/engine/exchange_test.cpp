@@ -23,8 +23,7 @@ struct Exchanged {
     Exchanged(Distance distance, config::CoreCachesChoice caches)
         : node(2, knobs_with(caches), distance)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             node.driver(rank).rank().waiting_threads.store(1);
             got[rank].resize(sent.size());
@@ -96,8 +95,7 @@ TEST(Exchange, IsStagedWhereTheyShareACache)
 struct OneWay {
     OneWay() : node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         node.driver(0).rank().waiting_threads.store(1);
         node.driver(1).rank().waiting_threads.store(1);
         receive = node.start_receive(1, 0, 1, got.data(), got.size());
@@ -115,8 +113,7 @@ struct OneWay {
 TEST(Exchange, ASenderWhoExpectsNothingIsInNone)
 {
     InProcessNode node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable);
-    node.node().is_oversubscribed = false;
-    node.node().choose_buffers();
+    node.give_cores();
     node.driver(1).rank().is_looking.store(1);
     const auto sent = numbered(3'000'001);
     (void)node.start_send(0, 1, 1, sent.data(), sent.size());

@@ -62,6 +62,13 @@ class InProcessNode {
         }
     }
 
+    /// Each rank has a core of its own from now on. Requires: no lane is open.
+    void give_cores()
+    {
+        node_->is_oversubscribed = false;
+        node_->choose_buffers();
+    }
+
     Node& node() noexcept { return *node_; }
     std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(drivers_.size()); }
     Driver& driver(std::uint32_t rank) noexcept { return drivers_[rank]; }

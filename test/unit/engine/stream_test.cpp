@@ -22,8 +22,7 @@ struct Window {
     Window(std::size_t messages, Distance distance, config::CoreCachesChoice caches)
         : node(2, knobs_with(caches), distance), got(messages)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         if (caches == config::CoreCachesChoice::separate) {
             node.node().copied_by_system_min = together_min;
         }
@@ -96,8 +95,7 @@ TEST(Stream, IsStagedWhereCoresShareACacheOrNobodyMayReach)
 TEST(Stream, IsMoreThanTheCachesOfTwoCoresHold)
 {
     InProcessNode separate(2, Window::knobs_with(config::CoreCachesChoice::separate));
-    separate.node().is_oversubscribed = false;
-    separate.node().choose_buffers();
+    separate.give_cores();
     EXPECT_GE(separate.node().copied_by_system_min, 128U * 1024);
     EXPECT_LT(separate.node().copied_by_system_min, UINT64_MAX);
     separate.node().is_oversubscribed = true;

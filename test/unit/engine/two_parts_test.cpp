@@ -35,8 +35,7 @@ class TwoParts : public testing::Test {
                       config::CoreCachesChoice caches = config::CoreCachesChoice::separate)
         : node(2, knobs_with(way, caches), Distance::reachable)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         wait(sender, true);
         wait(receiver, true);
         // The lane is made with the first message.
@@ -166,6 +165,17 @@ TEST_F(TwoParts, AShorterReceiveTakesWhatFits)
         EXPECT_TRUE(has_come(0, room));
         EXPECT_EQ(got[room], std::byte{0});
     }
+}
+
+TEST_F(TwoParts, AreNotForExchangesWhichAreRead)
+{
+    std::vector<std::byte> reply(message_bytes);
+    (void)node.start_receive(sender, receiver, 1, reply.data(), message_bytes);
+    (void)receive();
+    EXPECT_FALSE(send()->copy_job->has_two_parts());
+    (void)node.start_send(receiver, sender, 1, sent.data(), message_bytes);
+    node.settle();
+    EXPECT_TRUE(has_come(0, message_bytes));
 }
 
 TEST_F(TwoParts, AreNotForStreamsNorForThreadsOfARankNorForWhoComputes)

@@ -96,6 +96,13 @@ TEST_F(HardwareTest, ThisMachineHasCpus)
     EXPECT_EQ(place.of(Hardware::cpu), static_cast<int>(cpus.back()));
 }
 
+TEST(OwnCache, IsThatOfACoreOrAGuess)
+{
+    const std::uint64_t bytes = own_cache_bytes();
+    EXPECT_GE(bytes, 64U * 1024);
+    EXPECT_TRUE(last_cache_bytes() == 0 || bytes <= last_cache_bytes()) << bytes;
+}
+
 TEST(LastCache, IsNoSmallerThanOthersOrUnknown)
 {
     const std::uint64_t bytes = last_cache_bytes();

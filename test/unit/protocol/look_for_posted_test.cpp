@@ -27,11 +27,7 @@ constexpr std::uint32_t stranger = 2;
 
 class LookForPosted : public testing::Test {
   public:
-    LookForPosted() : node(3, {}, engine::Distance::reachable)
-    {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
-    }
+    LookForPosted() : node(3, {}, engine::Distance::reachable) { node.give_cores(); }
 
     /// Of a receive that names its sender, unless it is any_source.
     Op* receive(std::int32_t source, std::int32_t tag, std::vector<std::byte>& room)

@@ -39,8 +39,7 @@ class ReadMessages : public testing::Test {
                           Distance distance = Distance::reachable)
         : node(2, knobs_with(way), distance)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             node.driver(rank).rank().whole_bytes_max.store(65'536);
         }

@@ -31,8 +31,7 @@ class WholeMessages : public testing::Test {
   public:
     explicit WholeMessages(Distance distance = Distance::reachable) : node(2, {}, distance)
     {
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         EXPECT_FALSE(state().ownership.leave());
         state().whole_bytes_max.store(65'536, std::memory_order_relaxed);
         left(0);
@@ -276,8 +275,7 @@ TEST(WholeMessagesLimit, IsWhatTheKnobSaysAndALaneHasRoomFor)
         knobs.eager_limit_inside = row.inside;
         InProcessNode node(2, knobs, Distance::reachable);
         EXPECT_EQ(node.node().whole_bytes_max, row.eager_limit) << "until lanes are known";
-        node.node().is_oversubscribed = false;
-        node.node().choose_buffers();
+        node.give_cores();
         EXPECT_EQ(node.node().whole_bytes_max, row.want);
         node.node().is_oversubscribed = true;
         node.node().choose_buffers();
