@@ -116,7 +116,7 @@ static void measure(const Harness* harness, PingPong* pair)
 
 int main(int argc, char** argv)
 {
-    static const int sizes_bytes[] = {0, 8, 64, 1024, 4096, 16384, 65536, 1048576};
+    static const int sizes_bytes[] = {0, 8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
     enum { size_count = sizeof sizes_bytes / sizeof sizes_bytes[0], page = 4096 };
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))
