@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import os
 import platform
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -152,9 +153,8 @@ def registered_memory(folder: Path, regions: str) -> str:
 
 def build_of(library: Path) -> str:
     """What its compiler left in the library."""
-    marks = [part.decode(errors="replace") for part in library.read_bytes().split(b"\0")
-             if part.startswith((b"GCC: ", b"clang version "))]
-    return marks[0] if marks else "unknown compiler"
+    mark = re.search(rb"\0((?:GCC: |[A-Za-z ]*clang version )[^\0]+)", library.read_bytes())
+    return mark[1].decode(errors="replace") if mark else "unknown compiler"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
