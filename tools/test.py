@@ -45,12 +45,14 @@ def _report(test: Test, verdict: Verdict) -> str:
 
 
 def run_all(tests: Iterable[Test]) -> Verdict:
-    """Runs tests, those that start several processes one after the other, and adds them up."""
+    """Runs tests and adds them up: two at a time, then those that start several processes one
+    after the other; beside all of these, one at a time, those that wait for time-outs."""
     total = Verdict()
     tests = list(tests)
     packages.require(*{group for test in tests for group in test.needs})
-    together = [test for test in tests if not test.alone]
+    waiting = [test for test in tests if test.waits]
     alone = [test for test in tests if test.alone]
+    together = [test for test in tests if not test.alone and not test.waits]
 
     def add(test: Test, verdict: Verdict) -> None:
         failure = _report(test, verdict)
@@ -60,14 +62,18 @@ def run_all(tests: Iterable[Test]) -> Verdict:
         total.failed += verdict.failed
         total.skipped += verdict.skipped
 
-    pool = ThreadPoolExecutor(WIDTH)
+    beside, pool = ThreadPoolExecutor(1), ThreadPoolExecutor(WIDTH)
     try:
+        waited = beside.map(test_case.run, waiting)
         for test, verdict in zip(together, pool.map(test_case.run, together), strict=True):
             add(test, verdict)
+        for test in alone:
+            add(test, test_case.run(test))
+        for test, verdict in zip(waiting, waited, strict=True):
+            add(test, verdict)
     finally:  # an interrupt does not wait for watchdogs
+        beside.shutdown(wait=False, cancel_futures=True)
         pool.shutdown(wait=False, cancel_futures=True)
-    for test in alone:
-        add(test, test_case.run(test))
     return total
 
 

@@ -37,7 +37,8 @@ class Test:
     timeout_s: float = WATCHDOG_S
     environment: dict[str, str] = field(default_factory=dict)
     folder: Path = tree.ROOT
-    alone: bool = False  # starts several processes: not beside another test
+    alone: bool = False  # starts several processes: not beside another test that computes
+    waits: bool = False  # for time-outs, most of its time: beside all others
     expect_exit: int = 0
     repeatable: bool = False  # a second run must print the same
     needs: list[str] = field(default_factory=list)  # groups of packages

@@ -33,8 +33,9 @@ def from_ctest(preset: str) -> list[Test]:
     return tests
 
 
-def _is_long(path: Path) -> bool:
-    return "# headway-test: long" in path.read_text().splitlines()[:12]
+def _has_mark(path: Path, mark: str) -> bool:
+    """A test says `# headway-test: long`, or `waits`, in its first lines."""
+    return f"# headway-test: {mark}" in path.read_text().splitlines()[:12]
 
 
 def _needs(path: Path) -> list[str]:
@@ -61,11 +62,11 @@ def from_python(preset: str) -> list[Test]:
     """
     tests = []
     for kind, path in _python_files():
-        is_long = _is_long(path)
+        is_long, waits = _has_mark(path, "long"), _has_mark(path, "waits")
         tests.append(Test(
             name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
             label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
-            alone=kind in STAGE_KINDS, needs=_needs(path),
+            alone=kind in STAGE_KINDS and not waits, waits=waits, needs=_needs(path),
             environment={
                 "HEADWAY_STAGE": str(tree.stage_of(preset)),
                 "PYTHONDONTWRITEBYTECODE": "1",

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# headway-test: waits
 """A job whose ranks all wait for each other ends with a sentence for each rank and one for all;
 jobs that only look so for a while go on."""
 

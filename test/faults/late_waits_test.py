@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# headway-test: waits
 """Shortly before a job's time is up, whoever waits in MPI says where and for what, on any number
 of nodes and beside ranks that compute; and waits on."""
 
