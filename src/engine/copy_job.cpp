@@ -66,17 +66,17 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     const bool is_in_exchange = is_read_in_exchange(driver, *job);
     const std::uint64_t bytes = std::min(large_piece(rank, *job, is_in_exchange), bytes_max);
     const bool reads = &rank == job->receiver && is_for_reading(driver, *job);
-    if (!reads) {
-        return copy_piece(driver.worker(), job, bytes).bytes;
+    if (reads) {
+        rank.is_reading.store(1, std::memory_order_relaxed);  // relaxed: a hint for the peers
     }
-    // Relaxed: a hint for the peers.
-    rank.is_reading.store(1, std::memory_order_relaxed);
     const std::uint64_t begin = job->reading_number != 0 ? platform::ticks() : 0;
     const Piece piece = copy_piece(driver.worker(), job, bytes);
     if (begin != 0 && driver.is_owner()) {
         tell_cost(driver, *job, piece, platform::ticks() - begin);
     }
-    rank.is_reading.store(0, std::memory_order_relaxed);
+    if (reads) {
+        rank.is_reading.store(0, std::memory_order_relaxed);
+    }
     return piece.bytes;
 }
 

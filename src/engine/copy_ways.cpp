@@ -184,15 +184,28 @@ void choose_parts(Driver& driver, CopyJob* job)
 
 void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ticks)
 {
+    using transport::shm::Readable;
     const bool is_begin = piece.from == 0 || piece.from == job.second_part;
     if (job.reading_number == 0 || !is_begin ||
         piece.bytes < transport::shm::ReadingChoice::bytes_min) {
         return;
     }
+    const RankState& rank = driver.rank();
+    const bool is_own = (piece.from == 0) == (end_for(job, &rank) == PieceEnd::front);
+    if (&rank == job.sender) {
+        if (!is_own) {
+            rank.peers[job.receiver->rank].lane->note_by_one_rank();
+        }
+        return;
+    }
     transport::shm::Lane* const lane = driver.lane_from(job.sender->rank);
-    if (lane != nullptr) {
-        lane->tell_reading(transport::shm::Readable::halves, job.reading_number, piece.bytes,
-                           ticks);
+    if (lane == nullptr) {
+        return;
+    }
+    if (is_own) {
+        lane->tell_reading(Readable::halves, job.reading_number, piece.bytes, ticks);
+    } else {
+        lane->tell_by_one_rank(job.reading_number);
     }
 }
 

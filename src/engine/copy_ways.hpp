@@ -56,8 +56,9 @@ PieceEnd end_for(const CopyJob& job, const RankState* own);
 /// ReadingChoice). Requires: nobody else knows the job.
 void choose_parts(Driver& driver, CopyJob* job);
 
-/// The driver's rank, which receives the message, has copied a piece by the system in so many
-/// ticks: if the sender wants to know what that costs, it is told.
+/// The driver's rank, one of the message's, has copied a piece by the system in so many ticks. If
+/// the sender wants to know what the message costs, it is told what the receiver's part did, or
+/// that one rank copied both.
 void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ticks);
 
 }  // namespace headway::engine

@@ -205,10 +205,15 @@ struct Lane {
     void tell_reading(Readable kind, std::uint32_t number, std::uint64_t bytes,
                       std::uint64_t ticks) noexcept
     {
-        const ReadingTold told{number, ReadingChoice::cost_of(bytes, ticks)};
-        // Relaxed: see is_next_read().
-        reading_told[index_of(kind)].store(told.word(), std::memory_order_relaxed);
+        tell(kind, {number, ReadingChoice::cost_of(bytes, ticks)});
     }
+    /// It has copied both halves of the message. Thread rule: the receiver's executor.
+    void tell_by_one_rank(std::uint32_t number) noexcept
+    {
+        tell(Readable::halves, {number, ReadingTold::by_one_rank});
+    }
+    /// The sender has copied both halves of the message. Thread rule: the sender's executor.
+    void note_by_one_rank() noexcept { choice_of(Readable::halves).note_by_one_rank(); }
 
     // Written by the receiver's list when the sender joins it, read by the receiver.
     Lane* next_inbound = nullptr;
@@ -394,6 +399,11 @@ struct Lane {
     static constexpr std::size_t index_of(Readable kind) noexcept
     {
         return static_cast<std::size_t>(kind);
+    }
+    void tell(Readable kind, ReadingTold told) noexcept
+    {
+        // Relaxed: see is_next_read().
+        reading_told[index_of(kind)].store(told.word(), std::memory_order_relaxed);
     }
     ReadingChoice& choice_of(Readable kind) noexcept { return reading_choices_[index_of(kind)]; }
 

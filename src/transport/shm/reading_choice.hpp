@@ -17,6 +17,9 @@ namespace headway::transport::shm {
 
 /// What the receiver tells of a message that it has read, in one word.
 struct ReadingTold {
+    /// Instead of a cost: the receiver copied the sender's half as well.
+    static constexpr std::uint32_t by_one_rank = UINT32_MAX;
+
     std::uint32_t number = 0;  ///< as offer() gave it; 0: nothing told yet
     std::uint32_t cost = 0;    ///< ticks for ReadingChoice::cost_bytes, at least 1
 
@@ -25,6 +28,7 @@ struct ReadingTold {
         return {static_cast<std::uint32_t>(word >> 32U), static_cast<std::uint32_t>(word)};
     }
     std::uint64_t word() const noexcept { return std::uint64_t{number} << 32U | cost; }
+    bool operator==(const ReadingTold&) const = default;
 };
 
 /// Who decides (the knob inside_way).
@@ -51,7 +55,8 @@ class ReadingChoice {
     static std::uint32_t cost_of(std::uint64_t bytes, std::uint64_t ticks) noexcept
     {
         const std::uint64_t cost = ticks * cost_bytes / bytes + 1;
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, UINT32_MAX));
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(cost, ReadingTold::by_one_rank - 1));
     }
 
     /// Way of the next message of bytes_min and more: true for a read. `writing_cost` is what
@@ -62,8 +67,8 @@ class ReadingChoice {
         if (reading_ != Reading::measured) [[unlikely]] {
             return reading_ == Reading::always;
         }
-        if (told.number != heard_) {
-            heard_ = told.number;
+        if (told != heard_) {
+            heard_ = told;
             hear(told.cost, writing_cost);
         }
         return (trial_left_ != 0) != reads_;
@@ -88,6 +93,9 @@ class ReadingChoice {
         return offered_ = offered_ != UINT32_MAX ? offered_ + 1 : 1;
     }
 
+    /// The sender copied the receiver's half of a message, too, as the receiver was not there.
+    void note_by_one_rank() noexcept { hear_read(ReadingTold::by_one_rank); }
+
   private:
     // The first read of a buffer takes its lines from the sender's cache in any case.
     static constexpr std::uint32_t reads_a_trial = 4;
@@ -96,8 +104,10 @@ class ReadingChoice {
     // Messages between two trials of the other way: twice as many each time the choice stood.
     static constexpr std::uint32_t interval_min = 63;
     static constexpr std::uint32_t interval_max = 1023;
-    // One read during which the core was taken away says little.
-    static constexpr std::uint32_t dear_reads_max = 3;
+    // One read during which the core was taken away says little. Three in a row end the choice, or
+    // more than every third one for a while.
+    static constexpr std::uint32_t dear_read = 2;
+    static constexpr std::uint32_t dear_reads_max = 3 * dear_read;
 
     /// Whoever takes a message out of the lane waits for its lines, too, and copies no less than
     /// its sender.
@@ -132,6 +142,7 @@ class ReadingChoice {
             least_cost_ = 0;
             first_cost_ = 0;
             later_cost_ = 0;
+            is_by_one_rank_ = false;
             first_read_ = offered_ + 1;
             interval_ = std::min(2 * interval_ + 1, interval_max);
         }
@@ -139,24 +150,44 @@ class ReadingChoice {
 
     void hear(std::uint32_t cost, std::uint64_t writing_cost) noexcept
     {
+        if (cost == ReadingTold::by_one_rank) {
+            hear_read(cost);
+            return;
+        }
         reading_cost_ = cost;
-        if (!reads_ && heard_ - first_read_ < reads_a_trial) {
+        if (reads_) {
+            hear_read(cost);
+            return;
+        }
+        if (heard_.number - first_read_ < reads_a_trial) {
             // Of messages in a window the first one may not be heard of: then another one will do,
             // that is its buffer's first read, too.
             std::uint64_t& known = first_cost_ == 0 ? first_cost_ : later_cost_;
             known = known == 0 ? cost : std::min<std::uint64_t>(known, cost);
         }
-        if (reads_) {
-            dear_reads_ = is_dear(cost) ? dear_reads_ + 1 : 0;
-            chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, cost);
-            if (dear_reads_ == dear_reads_max) {
-                choose(false);
-            }
-        } else if (trial_left_ == 0 && heard_ == offered_ && later_cost_ != 0 &&
-                   is_from_own_cache(later_cost_) && pays(later_cost_, writing_cost)) {
+        if (trial_left_ == 0 && heard_.number == offered_ && later_cost_ != 0 && !is_by_one_rank_ &&
+            is_from_own_cache(later_cost_) && pays(later_cost_, writing_cost)) {
             writing_cost_ = writing_cost;
             chosen_cost_ = later_cost_;
             choose(true);
+        }
+    }
+
+    /// Where messages are read, one more. In a trial: it decides nothing, or against halves.
+    void hear_read(std::uint32_t cost) noexcept
+    {
+        if (!reads_) {
+            is_by_one_rank_ = is_by_one_rank_ || cost == ReadingTold::by_one_rank;
+            return;
+        }
+        chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, cost);
+        if (is_dear(cost)) {
+            dear_reads_ += dear_read;
+        } else if (dear_reads_ != 0) {
+            --dear_reads_;
+        }
+        if (dear_reads_ >= dear_reads_max) {
+            choose(false);
         }
     }
 
@@ -186,8 +217,9 @@ class ReadingChoice {
     std::uint32_t since_trial_ = 0;  ///< messages
     std::uint32_t interval_ = interval_min;
     std::uint32_t offered_ = 0;  ///< number of the last one
-    std::uint32_t heard_ = 0;    ///< of the last one told
-    std::uint32_t dear_reads_ = 0;
+    ReadingTold heard_;          ///< the last one
+    bool is_by_one_rank_ = false;    ///< a message of the last trial, both halves
+    std::uint32_t dear_reads_ = 0;   ///< dear_read for each, one less for each other one
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
     std::uint32_t first_read_ = 0;    ///< number of the first one of a trial
     std::uint64_t first_cost_ = 0;    ///< of the first one heard of, 0 before
