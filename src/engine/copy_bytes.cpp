@@ -193,6 +193,21 @@ void account(Worker& worker, CopyJob* job, const transport::Place& target,
                 outcome == transport::CopyOutcome::done ? OpError::none : OpError::bad_address);
 }
 
+transport::CopyOutcome copy_measured(Node& node, const transport::Place& target,
+                                     const transport::Place& source, std::uint64_t bytes,
+                                     bool twice, transport::shm::ReadingTicks* ticks)
+{
+    const std::uint64_t begin = platform::ticks();
+    const transport::CopyOutcome outcome = node.peer_memory.copy(target, source, bytes);
+    const std::uint64_t end = platform::ticks();
+    ticks->first = end - begin;
+    if (twice && outcome == transport::CopyOutcome::done &&
+        node.peer_memory.copy(target, source, bytes) == transport::CopyOutcome::done) {
+        ticks->again = platform::ticks() - end;
+    }
+    return outcome;
+}
+
 void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target)
 {
     if (job.source_elements != nullptr) {

@@ -70,6 +70,12 @@ constexpr std::uint64_t streamed_bytes_min(std::uint64_t last_cache_bytes) noexc
     return std::max(least, last_cache_bytes / 4);
 }
 
+/// Copies by the system, once more if so said, and measures both. Requires: the bytes at `source`
+/// stay, and nobody reads `target`.
+transport::CopyOutcome copy_measured(Node& node, const transport::Place& target,
+                                     const transport::Place& source, std::uint64_t bytes,
+                                     bool twice, transport::shm::ReadingTicks* ticks);
+
 /// Bytes of elements, or of a place of this process, to a place of this process, or the reverse.
 void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target);
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,

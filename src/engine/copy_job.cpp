@@ -17,9 +17,11 @@ namespace {
 /// Offered messages of a rank that have a job before they are matched.
 constexpr std::uint32_t offered_max = 64;
 
-/// Takes and copies `wanted` bytes or a few more at most; none if none was left. Requires:
-/// is_ours_to_copy(). The caller has a reference.
-Piece copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
+/// Takes and copies `wanted` bytes or a few more at most; none if none was left. Measures that
+/// where there is something to write the ticks to. Requires: is_ours_to_copy(). The caller has a
+/// reference.
+Piece copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted,
+                 transport::shm::ReadingTicks* ticks = nullptr)
 {
     const Piece piece = job->take(aligned_piece(wanted), end_for(*job, worker.own()));
     const auto [from, bytes] = piece;
@@ -37,6 +39,9 @@ Piece copy_piece(Worker& worker, CopyJob* job, std::uint64_t wanted)
     auto outcome = transport::CopyOutcome::done;
     if (job->has_target_of_its_own()) {
         outcome = fetch_bytes(worker.node(), *job, from, fitting);
+    } else if (ticks != nullptr) {
+        outcome =
+            copy_measured(worker.node(), target, source, fitting, job->asked.is_checked, ticks);
     } else if (fitting != 0) {
         outcome = worker.node().peer_memory.copy(target, source, fitting);
     }
@@ -69,10 +74,11 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     if (reads) {
         rank.is_reading.store(1, std::memory_order_relaxed);  // relaxed: a hint for the peers
     }
-    const std::uint64_t begin = job->reading_number != 0 ? platform::ticks() : 0;
-    const Piece piece = copy_piece(driver.worker(), job, bytes);
-    if (begin != 0 && driver.is_owner()) {
-        tell_cost(driver, *job, piece, platform::ticks() - begin);
+    transport::shm::ReadingTicks ticks;
+    const bool is_asked = job->asked.number != 0 && driver.is_owner();
+    const Piece piece = copy_piece(driver.worker(), job, bytes, is_asked ? &ticks : nullptr);
+    if (is_asked) {
+        tell_reading(driver, *job, piece, ticks);
     }
     if (reads) {
         rank.is_reading.store(0, std::memory_order_relaxed);

@@ -27,6 +27,7 @@
 #include "platform/cpu.hpp"
 #include "sync/mpsc_list.hpp"
 #include "transport/peer_memory.hpp"
+#include "transport/shm/reading_choice.hpp"
 
 namespace headway::engine {
 
@@ -69,9 +70,8 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     /// copy one each copy the same bytes each time the message is sent, and sent back, which their
     /// caches may hold then.
     std::uint64_t second_part = 0;
-    /// The sender wants to know what the receiver's part costs it, under this number; 0: it does
-    /// not.
-    std::uint32_t reading_number = 0;
+    /// What the sender wants to know of the receiver's part.
+    transport::shm::ReadingAsked asked;
     /// Null: the bytes lie at the place's address. Else its process alone can read them.
     const data::TypedElements* source_elements = nullptr;
 

@@ -176,25 +176,26 @@ void choose_parts(Driver& driver, CopyJob* job)
     const std::uint64_t lately = staging != nullptr ? staging->take_least_cost() : 0;
     if (lane->is_next_read(Readable::halves, staging != nullptr ? staging->cost() : 0)) {
         job->second_part = aligned_piece(job->total_bytes / 2);
-        job->reading_number = lane->offer_for_reading(Readable::halves);
+        job->asked = lane->offer_for_reading(Readable::halves);
     } else {
         lane->note_staged(lately);
     }
 }
 
-void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ticks)
+void tell_reading(Driver& driver, const CopyJob& job, Piece piece,
+                  transport::shm::ReadingTicks ticks)
 {
     using transport::shm::Readable;
+    using transport::shm::ReadingChoice;
     const bool is_begin = piece.from == 0 || piece.from == job.second_part;
-    if (job.reading_number == 0 || !is_begin ||
-        piece.bytes < transport::shm::ReadingChoice::bytes_min) {
+    if (job.asked.number == 0 || !is_begin || piece.bytes < ReadingChoice::bytes_min) {
         return;
     }
     const RankState& rank = driver.rank();
     const bool is_own = (piece.from == 0) == (end_for(job, &rank) == PieceEnd::front);
     if (&rank == job.sender) {
         if (!is_own) {
-            rank.peers[job.receiver->rank].lane->note_by_one_rank();
+            rank.peers[job.receiver->rank].lane->note_both_halves();
         }
         return;
     }
@@ -202,11 +203,11 @@ void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ti
     if (lane == nullptr) {
         return;
     }
-    if (is_own) {
-        lane->tell_reading(Readable::halves, job.reading_number, piece.bytes, ticks);
-    } else {
-        lane->tell_by_one_rank(job.reading_number);
+    auto told = ReadingChoice::told(job.asked.number, piece.bytes, ticks);
+    if (!is_own) {
+        told.from = transport::shm::ReadFrom::both_halves;
     }
+    lane->tell_reading(Readable::halves, told);
 }
 
 }  // namespace headway::engine

@@ -59,6 +59,7 @@ void choose_parts(Driver& driver, CopyJob* job);
 /// The driver's rank, one of the message's, has copied a piece by the system in so many ticks. If
 /// the sender wants to know what the message costs, it is told what the receiver's part did, or
 /// that one rank copied both.
-void tell_cost(Driver& driver, const CopyJob& job, Piece piece, std::uint64_t ticks);
+void tell_reading(Driver& driver, const CopyJob& job, Piece piece,
+                  transport::shm::ReadingTicks ticks);
 
 }  // namespace headway::engine

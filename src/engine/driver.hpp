@@ -138,7 +138,7 @@ class alignas(64) Driver {
 
     /// Whether a message of `bytes` to a rank of another process had better be offered for reading
     /// than written into their lane (docs/design/036): to one who waits, or where that does not
-    /// keep the sender to anybody inside MPI.
+    /// keep the sender.
     bool leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, Sender sender);
 
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.

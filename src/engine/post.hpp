@@ -83,8 +83,7 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
     transport::shm::Lane* const lane = rank_.peers[peer].lane;
     // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
     return lane != nullptr && lane->is_next_read() &&
-           (sender == Sender::goes_on ? was_inside_lately(node_, receiver)
-                                      : was_waiting_lately(receiver)) &&
+           (sender == Sender::goes_on || was_waiting_lately(receiver)) &&
            receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
            node_.peer_memory.can_reach(receiver.process);
 }

@@ -234,6 +234,20 @@ base::Result<SharedFile> SharedFile::adopt(int fd, const std::string& path)
     return file;
 }
 
+void prepare_for_writing(void* place, std::size_t size_bytes) noexcept
+{
+#ifdef MADV_POPULATE_WRITE
+    constexpr std::uintptr_t page = 4096;
+    const auto begin = reinterpret_cast<std::uintptr_t>(place) & ~(page - 1);
+    const auto end =
+        (reinterpret_cast<std::uintptr_t>(place) + size_bytes + page - 1) & ~(page - 1);
+    (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#else
+    (void)place;
+    (void)size_bytes;
+#endif
+}
+
 bool commit_range(int fd, std::uint64_t offset, std::uint64_t size_bytes) noexcept
 {
     int rc = 0;

@@ -54,6 +54,10 @@ class SharedFile {
 /// SIGBUS. False: the file system is full.
 bool commit_range(int fd, std::uint64_t offset, std::uint64_t size_bytes) noexcept;
 
+/// Maps all pages of a range that is about to be written for the first time by one call: each of
+/// them would be a fault of its own. Nothing happens where the system cannot (Linux before 5.14).
+void prepare_for_writing(void* place, std::size_t size_bytes) noexcept;
+
 /// A shared mapping at a given address; unmapped by the destructor.
 class Mapping {
   public:

@@ -8,6 +8,7 @@
 #include "protocol/tickets.hpp"
 #include "transport/network.hpp"
 #include "transport/peer_memory.hpp"
+#include "transport/shm/reading_choice.hpp"
 
 namespace headway::protocol {
 
@@ -17,9 +18,9 @@ struct Offer {
     engine::Op* send = nullptr;
     transport::Place source;
     std::uint64_t size_bytes = 0;
-    /// Not 0: the sender leaves it to a receiver who waits to read the message at once, and wants
-    /// to be told under this number what that costs (ReadingChoice).
-    std::uint32_t reading_number = 0;
+    /// With a number the sender leaves it to a receiver who waits to read the message at once, and
+    /// wants to be told what that costs (ReadingChoice).
+    transport::shm::ReadingAsked reading;
 };
 static_assert(sizeof(Offer) <= transport::inline_bytes_max);
 

@@ -169,7 +169,7 @@ bool may_look_alone(Driver& driver)
 bool read_quickly(Driver& driver, engine::QuickReceive& receive,
                   const transport::FrameHeader& header, const Offer& offer)
 {
-    if (offer.reading_number == 0 || offer.size_bytes > receive.size_bytes ||
+    if (offer.reading.number == 0 || offer.size_bytes > receive.size_bytes ||
         read_whole(driver, receive.address, offer, offer.size_bytes) !=
             transport::CopyOutcome::done) {
         return false;
@@ -209,7 +209,8 @@ Offer offer_of(Driver& driver, Op& send) noexcept
     return {
         .send = &send,
         .source = {send.address, is_in_heap ? transport::Place::everywhere : send.owner->process},
-        .size_bytes = send.size_bytes};
+        .size_bytes = send.size_bytes,
+        .reading = {}};
 }
 
 /// Of a send of any rank that has made it.
@@ -343,7 +344,7 @@ void make_offer(Driver& driver, Op* op)
     }
     Offer offer = offer_of(driver, *op);
     if (is_for_reading(driver, *op)) {
-        offer.reading_number =
+        offer.reading =
             driver.slot(op->peer).lane->offer_for_reading(transport::shm::Readable::whole);
     } else {
         engine::offer_copy(driver, op, offer.source);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/copy_bytes.hpp"
 #include "engine/copy_job.hpp"
 #include "platform/cpu.hpp"
 #include "protocol/distant.hpp"
@@ -95,9 +96,9 @@ transport::CopyOutcome read_whole(Driver& driver, std::byte* address, const Offe
                                   std::uint64_t bytes)
 {
     const transport::Place target = driver.place_of(address);
-    const std::uint64_t begin = offer.reading_number != 0 ? platform::ticks() : 0;
-    const transport::CopyOutcome outcome =
-        driver.node().peer_memory.copy(target, offer.source, bytes);
+    transport::shm::ReadingTicks ticks;
+    const transport::CopyOutcome outcome = engine::copy_measured(
+        driver.node(), target, offer.source, bytes, offer.reading.is_checked, &ticks);
     if (outcome != transport::CopyOutcome::done) {
         return outcome;
     }
@@ -106,11 +107,12 @@ transport::CopyOutcome read_whole(Driver& driver, std::byte* address, const Offe
         // Relaxed: a statistic.
         rank.counters.bytes_copied_across.fetch_add(bytes, std::memory_order_relaxed);
     }
-    if (offer.reading_number != 0) {
+    if (offer.reading.number != 0) {
         transport::shm::Lane* const lane = driver.lane_from(offer.send->owner->rank);
         if (lane != nullptr) {
-            lane->tell_reading(transport::shm::Readable::whole, offer.reading_number, bytes,
-                               platform::ticks() - begin);
+            lane->tell_reading(
+                transport::shm::Readable::whole,
+                transport::shm::ReadingChoice::told(offer.reading.number, bytes, ticks));
         }
     }
     return outcome;

@@ -30,7 +30,7 @@ transport::CopyOutcome read_whole(engine::Driver& driver, std::byte* target, con
 /// rank's, as long as a copy out of the lane would have been.
 inline bool may_read_now(engine::Driver& driver, const Offer& offer) noexcept
 {
-    return offer.reading_number != 0 && driver.is_owner() && !driver.lock().is_shared();
+    return offer.reading.number != 0 && driver.is_owner() && !driver.lock().is_shared();
 }
 
 /// What a receive says of the message that it has matched; how many of its bytes fit.

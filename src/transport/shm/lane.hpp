@@ -23,6 +23,7 @@
 #include "base/status.hpp"
 #include "platform/atomic.hpp"
 #include "platform/line_transfer.hpp"
+#include "platform/mapping.hpp"
 #include "platform/short_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_bytes.hpp"
@@ -192,28 +193,23 @@ struct Lane {
     {
         // Relaxed: a measurement, all of it in this word.
         const std::uint64_t told = reading_told[index_of(kind)].load(std::memory_order_relaxed);
-        return choice_of(kind).is_next_read(ReadingTold::from(told), writing_cost);
+        return choice_of(kind).is_next_read(ReadingTold::of_word(told), writing_cost);
     }
-    /// It is offered for that; its number. Thread rule: likewise.
-    std::uint32_t offer_for_reading(Readable kind) noexcept { return choice_of(kind).offer(); }
+    /// It is offered for that; what the receiver is to tell. Thread rule: likewise.
+    ReadingAsked offer_for_reading(Readable kind) noexcept { return choice_of(kind).offer(); }
     /// It goes through slots, which cost so much lately, or 0. Thread rule: likewise.
     void note_staged(std::uint64_t cost) noexcept
     {
         choice_of(Readable::halves).note_written(cost);
     }
-    /// The receiver's executor has read the message of that number, or its half, in so many ticks.
-    void tell_reading(Readable kind, std::uint32_t number, std::uint64_t bytes,
-                      std::uint64_t ticks) noexcept
+    /// What became of a message that was read. Thread rule: the receiver's executor.
+    void tell_reading(Readable kind, ReadingTold told) noexcept
     {
-        tell(kind, {number, ReadingChoice::cost_of(bytes, ticks)});
-    }
-    /// It has copied both halves of the message. Thread rule: the receiver's executor.
-    void tell_by_one_rank(std::uint32_t number) noexcept
-    {
-        tell(Readable::halves, {number, ReadingTold::by_one_rank});
+        // Relaxed: see is_next_read().
+        reading_told[index_of(kind)].store(told.word(), std::memory_order_relaxed);
     }
     /// The sender has copied both halves of the message. Thread rule: the sender's executor.
-    void note_by_one_rank() noexcept { choice_of(Readable::halves).note_by_one_rank(); }
+    void note_both_halves() noexcept { choice_of(Readable::halves).note_both_halves(); }
 
     // Written by the receiver's list when the sender joins it, read by the receiver.
     Lane* next_inbound = nullptr;
@@ -242,6 +238,8 @@ struct Lane {
     /// instructions that know both ends.
     static constexpr std::size_t placed_bytes_min = 256;
     static constexpr std::size_t placed_bytes_max = 8192;
+    /// Payloads whose pages are mapped at once, the first time: 64 KiB have 16.
+    static constexpr std::size_t prepared_bytes_min = 16384;
     /// Payloads that are announced: shorter ones are written sooner than the receiver hears of
     /// them, longer ones go in steps.
     static constexpr std::size_t announced_bytes_min = 1024;
@@ -334,6 +332,10 @@ struct Lane {
             return false;
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
+        if (piece.begin < payloads_.capacity() && payload_bytes >= prepared_bytes_min)
+            [[unlikely]] {
+            platform::prepare_for_writing(place, payload_bytes);  // the ring's first round
+        }
         Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
                       static_cast<std::uint32_t>(payload_bytes)};
         if (showing_ == Showing::announced && payload_bytes <= announced_bytes_max) {
@@ -399,11 +401,6 @@ struct Lane {
     static constexpr std::size_t index_of(Readable kind) noexcept
     {
         return static_cast<std::size_t>(kind);
-    }
-    void tell(Readable kind, ReadingTold told) noexcept
-    {
-        // Relaxed: see is_next_read().
-        reading_told[index_of(kind)].store(told.word(), std::memory_order_relaxed);
     }
     ReadingChoice& choice_of(Readable kind) noexcept { return reading_choices_[index_of(kind)]; }
 

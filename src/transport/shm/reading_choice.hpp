@@ -6,8 +6,8 @@
 // Through the lane each byte changes cores once and is copied twice. Whoever reads by the system
 // copies once, but waits for each line that the sender has written since; where the sender has not,
 // the reader's own cache may hold it still, from the time before. Which of the two it is depends on
-// the program, so it is measured: the receiver tells what a read has cost it, and that is compared
-// with what writing costs the sender.
+// the program, so it is measured: the receiver tells what a read has cost it, and now and then
+// whether the same read made again at once costs about as much, as what its own cache holds does.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,44 @@
 
 namespace headway::transport::shm {
 
+/// Ticks that a read took.
+struct ReadingTicks {
+    std::uint64_t first = 0;
+    std::uint64_t again = 0;  ///< the same read made at once again; 0: it was not
+};
+
+/// What the sender wants to know of a message that it leaves to be read.
+struct ReadingAsked {
+    std::uint32_t number = 0;  ///< 0: nothing
+    bool is_checked = false;   ///< whether it came from the reader's own cache: read it twice
+};
+
+/// Where a message was read from, as far as its receiver knows.
+enum class ReadFrom : std::uint8_t {
+    unknown,
+    own_cache,    ///< read again, it cost about as much
+    other_cache,  ///< read again, it cost far less
+    both_halves,  ///< wherever it was: the receiver copied the sender's half, too
+};
+
 /// What the receiver tells of a message that it has read, in one word.
 struct ReadingTold {
-    /// Instead of a cost: the receiver copied the sender's half as well.
-    static constexpr std::uint32_t by_one_rank = UINT32_MAX;
+    static constexpr std::uint32_t cost_max = (1U << 30U) - 1;
 
     std::uint32_t number = 0;  ///< as offer() gave it; 0: nothing told yet
     std::uint32_t cost = 0;    ///< ticks for ReadingChoice::cost_bytes, at least 1
+    ReadFrom from = ReadFrom::unknown;
 
-    static ReadingTold from(std::uint64_t word) noexcept
+    static ReadingTold of_word(std::uint64_t word) noexcept
     {
-        return {static_cast<std::uint32_t>(word >> 32U), static_cast<std::uint32_t>(word)};
+        const auto low = static_cast<std::uint32_t>(word);
+        return {static_cast<std::uint32_t>(word >> 32U), low & cost_max,
+                static_cast<ReadFrom>(low >> 30U)};
     }
-    std::uint64_t word() const noexcept { return std::uint64_t{number} << 32U | cost; }
+    std::uint64_t word() const noexcept
+    {
+        return std::uint64_t{number} << 32U | static_cast<std::uint32_t>(from) << 30U | cost;
+    }
     bool operator==(const ReadingTold&) const = default;
 };
 
@@ -41,7 +66,7 @@ enum class Readable : std::uint8_t {
              ///< by the sender, at the same time
 };
 
-/// Plain data. Thread rule: the sender's executor.
+/// Plain data. Thread rule: the sender's executor; static members: any thread.
 class ReadingChoice {
   public:
     explicit ReadingChoice(Reading reading = Reading::measured) noexcept : reading_(reading) {}
@@ -55,8 +80,17 @@ class ReadingChoice {
     static std::uint32_t cost_of(std::uint64_t bytes, std::uint64_t ticks) noexcept
     {
         const std::uint64_t cost = ticks * cost_bytes / bytes + 1;
-        return static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(cost, ReadingTold::by_one_rank - 1));
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, ReadingTold::cost_max));
+    }
+    /// What is to be told of a message of which `bytes` were read.
+    static ReadingTold told(std::uint32_t number, std::uint64_t bytes, ReadingTicks ticks) noexcept
+    {
+        // From the own cache it takes up to 1.15 times as long as made again, from another core's
+        // cache twice as long and more.
+        const ReadFrom from = ticks.again == 0                    ? ReadFrom::unknown
+                              : 2 * ticks.first < 3 * ticks.again ? ReadFrom::own_cache
+                                                                  : ReadFrom::other_cache;
+        return {number, cost_of(bytes, ticks.first), from};
     }
 
     /// Way of the next message of bytes_min and more: true for a read. `writing_cost` is what
@@ -69,7 +103,7 @@ class ReadingChoice {
         }
         if (told != heard_) {
             heard_ = told;
-            hear(told.cost, writing_cost);
+            hear(writing_cost);
         }
         return (trial_left_ != 0) != reads_;
     }
@@ -86,23 +120,31 @@ class ReadingChoice {
         count(false);
     }
 
-    /// The next message is offered for reading; its number, for the receiver to tell.
-    std::uint32_t offer() noexcept
+    /// The next message is offered for reading; what the receiver is to tell.
+    ReadingAsked offer() noexcept
     {
         count(true);
-        return offered_ = offered_ != UINT32_MAX ? offered_ + 1 : 1;
+        offered_ = offered_ != UINT32_MAX ? offered_ + 1 : 1;
+        const bool is_checked = checks_left_ != 0;
+        if (is_checked && --checks_left_ == 0) {
+            last_checked_ = offered_;
+        }
+        return {offered_, is_checked};
     }
 
     /// The sender copied the receiver's half of a message, too, as the receiver was not there.
-    void note_by_one_rank() noexcept { hear_read(ReadingTold::by_one_rank); }
+    void note_both_halves() noexcept { hear_both_halves(); }
 
   private:
     // The first read of a buffer takes its lines from the sender's cache in any case.
     static constexpr std::uint32_t reads_a_trial = 4;
     // As many as it takes until the lane is as quick as in a stream.
     static constexpr std::uint32_t writes_a_trial = 16;
-    // Messages between two trials of the other way: twice as many each time the choice stood.
+    // Messages before the first trial, and between two trials of the other way: twice as many each
+    // time the choice stood. Reads that have become dear are noticed without a trial.
+    static constexpr std::uint32_t interval_first = 15;
     static constexpr std::uint32_t interval_min = 63;
+    static constexpr std::uint32_t interval_min_of_reads = 255;
     static constexpr std::uint32_t interval_max = 1023;
     // One read during which the core was taken away says little. Three in a row end the choice, or
     // more than every third one for a while.
@@ -114,14 +156,6 @@ class ReadingChoice {
     static bool pays(std::uint64_t reading_cost, std::uint64_t writing_cost) noexcept
     {
         return reading_cost < 2 * writing_cost;
-    }
-
-    /// Whether a later read of a trial found what the first one had left in the reader's cache.
-    /// Where the sender has written since, it is dear for both: his next write takes the lines
-    /// back.
-    bool is_from_own_cache(std::uint64_t reading_cost) const noexcept
-    {
-        return 9 * reading_cost < 4 * first_cost_;
     }
 
     /// Whether a read tells that the messages are others now.
@@ -140,54 +174,77 @@ class ReadingChoice {
             since_trial_ = 0;
             trial_left_ = reads_ ? writes_a_trial : reads_a_trial;
             least_cost_ = 0;
-            first_cost_ = 0;
-            later_cost_ = 0;
-            is_by_one_rank_ = false;
-            first_read_ = offered_ + 1;
             interval_ = std::min(2 * interval_ + 1, interval_max);
+            if (!reads_) {
+                check_reads();
+            }
         }
     }
 
-    void hear(std::uint32_t cost, std::uint64_t writing_cost) noexcept
+    /// The next reads are to tell where they found their bytes.
+    void check_reads() noexcept
     {
-        if (cost == ReadingTold::by_one_rank) {
-            hear_read(cost);
-            return;
+        checks_left_ = reads_a_trial;
+        last_checked_ = 0;
+        own_cost_ = 0;
+        has_both_halves_ = false;
+    }
+
+    void hear(std::uint64_t writing_cost) noexcept
+    {
+        if (heard_.from == ReadFrom::both_halves) {
+            hear_both_halves();
+        } else {
+            reading_cost_ = heard_.cost;
+            if (heard_.from == ReadFrom::own_cache) {
+                own_cost_ =
+                    own_cost_ == 0 ? heard_.cost : std::min<std::uint64_t>(own_cost_, heard_.cost);
+            }
+            if (reads_) {
+                chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, heard_.cost);
+                count_read(is_dear(heard_.cost));
+            }
         }
-        reading_cost_ = cost;
+        // Of messages in a window the last one is heard of.
+        if (last_checked_ != 0 && heard_.number - last_checked_ <= INT32_MAX) {
+            last_checked_ = 0;
+            judge_reads(writing_cost);
+        }
+    }
+
+    /// Where one rank copies both halves, no cache holds what it copies the next time.
+    void hear_both_halves() noexcept
+    {
         if (reads_) {
-            hear_read(cost);
-            return;
-        }
-        if (heard_.number - first_read_ < reads_a_trial) {
-            // Of messages in a window the first one may not be heard of: then another one will do,
-            // that is its buffer's first read, too.
-            std::uint64_t& known = first_cost_ == 0 ? first_cost_ : later_cost_;
-            known = known == 0 ? cost : std::min<std::uint64_t>(known, cost);
-        }
-        if (trial_left_ == 0 && heard_.number == offered_ && later_cost_ != 0 && !is_by_one_rank_ &&
-            is_from_own_cache(later_cost_) && pays(later_cost_, writing_cost)) {
-            writing_cost_ = writing_cost;
-            chosen_cost_ = later_cost_;
-            choose(true);
+            count_read(true);
+        } else {
+            has_both_halves_ = true;
         }
     }
 
-    /// Where messages are read, one more. In a trial: it decides nothing, or against halves.
-    void hear_read(std::uint32_t cost) noexcept
+    void count_read(bool is_dear) noexcept
     {
-        if (!reads_) {
-            is_by_one_rank_ = is_by_one_rank_ || cost == ReadingTold::by_one_rank;
-            return;
-        }
-        chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, cost);
-        if (is_dear(cost)) {
+        if (is_dear) {
             dear_reads_ += dear_read;
         } else if (dear_reads_ != 0) {
             --dear_reads_;
         }
         if (dear_reads_ >= dear_reads_max) {
             choose(false);
+        }
+    }
+
+    /// What the sender has written since is dear for both: his next write takes the lines back.
+    void judge_reads(std::uint64_t writing_cost) noexcept
+    {
+        if (reads_) {
+            if (own_cost_ == 0) {
+                choose(false);
+            }
+        } else if (own_cost_ != 0 && !has_both_halves_ && pays(own_cost_, writing_cost)) {
+            writing_cost_ = writing_cost;
+            chosen_cost_ = own_cost_;
+            choose(true);
         }
     }
 
@@ -198,8 +255,10 @@ class ReadingChoice {
             writing_cost_ = least_cost_;
             if (!pays(reading_cost_, writing_cost_)) {
                 choose(false);
+                return;
             }
         }
+        check_reads();
     }
 
     void choose(bool reads) noexcept
@@ -208,22 +267,24 @@ class ReadingChoice {
         dear_reads_ = 0;
         trial_left_ = 0;
         since_trial_ = 0;
-        interval_ = interval_min;
+        checks_left_ = 0;
+        last_checked_ = 0;
+        interval_ = reads ? interval_min_of_reads : interval_min;
     }
 
     Reading reading_;
     bool reads_ = false;
+    bool has_both_halves_ = false;   ///< a message of those that are checked
     std::uint32_t trial_left_ = 0;   ///< messages to go the other way
     std::uint32_t since_trial_ = 0;  ///< messages
-    std::uint32_t interval_ = interval_min;
-    std::uint32_t offered_ = 0;  ///< number of the last one
-    ReadingTold heard_;          ///< the last one
-    bool is_by_one_rank_ = false;    ///< a message of the last trial, both halves
-    std::uint32_t dear_reads_ = 0;   ///< dear_read for each, one less for each other one
+    std::uint32_t interval_ = interval_first;
+    std::uint32_t offered_ = 0;       ///< number of the last one
+    std::uint32_t checks_left_ = 0;   ///< reads to be checked
+    std::uint32_t last_checked_ = 0;  ///< number of the last of them, until it is heard of; or 0
+    std::uint32_t dear_reads_ = 0;    ///< dear_read for each, one less for each other one
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
-    std::uint32_t first_read_ = 0;    ///< number of the first one of a trial
-    std::uint64_t first_cost_ = 0;    ///< of the first one heard of, 0 before
-    std::uint64_t later_cost_ = 0;    ///< the least of those after it, 0 before
+    ReadingTold heard_;               ///< the last one
+    std::uint64_t own_cost_ = 0;      ///< the least of those checked that came from the own cache
     std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading, or less since
     std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
     std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on

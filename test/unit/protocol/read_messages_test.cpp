@@ -89,7 +89,7 @@ class ReadMessages : public testing::Test {
     std::uint32_t told()
     {
         const transport::shm::Lane* const lane = node.driver(receiver).lane_from(sender);
-        return transport::shm::ReadingTold::from(lane->reading_told[0].load()).number;
+        return transport::shm::ReadingTold::of_word(lane->reading_told[0].load()).number;
     }
 
     InProcessNode node;
@@ -246,13 +246,24 @@ TEST_F(ReadMessages, KeepTheirSenderOnlyForReceiversThatWait)
     EXPECT_TRUE(goes_whole(engine::Sender::goes_on)) << "other threads would wait";
 }
 
-TEST_F(ReadMessages, AreOfferedLikeOthersToWhoComputes)
+TEST_F(ReadMessages, AreLeftToWhoComputesIfTheirSenderGoesOn)
 {
     state().waiting_threads.store(0);
     state().left_at.store(0);
     while (state().ownership.leave()) {
     }
-    EXPECT_NE(send()->copy_job, nullptr);
+    Op* const posted = receive();
+    Op* const op = send();
+    EXPECT_EQ(op->copy_job, nullptr);
+    engine::Worker worker(node.node(), nullptr);
+    engine::RankLock lock;
+    engine::Driver helper(worker, state(), lock, engine::Driver::Role::helper);
+    (void)helper.progress();
+    EXPECT_FALSE(state().copies.is_empty()) << "which shares it";
+    node.settle();
+    EXPECT_TRUE(posted->word.is_complete());
+    EXPECT_TRUE(op->word.is_complete());
+    EXPECT_TRUE(has_come());
 }
 
 class WrittenMessages : public ReadMessages {

@@ -26,10 +26,17 @@ constexpr std::uint32_t sender = 0;
 constexpr std::uint32_t receiver = 1;
 constexpr std::uint64_t long_bytes = 40'000;
 
+config::Knobs written()
+{
+    config::Knobs knobs;
+    knobs.inside_way = config::InsideWayChoice::lane;
+    return knobs;
+}
+
 /// A sender, and a receiver that computes.
 class WholeMessages : public testing::Test {
   public:
-    explicit WholeMessages(Distance distance = Distance::reachable) : node(2, {}, distance)
+    explicit WholeMessages(Distance distance = Distance::reachable) : node(2, written(), distance)
     {
         node.give_cores();
         EXPECT_FALSE(state().ownership.leave());

@@ -17,17 +17,22 @@ struct Pair {
     std::uint64_t writing = 400;
     std::uint32_t reading = 500;
     std::uint32_t first_reading = 1500;  ///< of a buffer whose lines the sender has
+    std::uint32_t reading_again = 450;   ///< from the receiver's own cache
     bool is_silent = false;
     bool has_read_last = false;
+    int checks = 0;  ///< reads that were made twice
 
     /// True: the message was read.
     bool send()
     {
         const bool reads = choice.is_next_read(told, writing);
         if (reads) {
-            const std::uint32_t number = choice.offer();
+            const ReadingAsked asked = choice.offer();
+            checks += asked.is_checked ? 1 : 0;
             if (!is_silent) {
-                told = {number, has_read_last ? reading : first_reading};
+                told = ReadingChoice::told(asked.number, ReadingChoice::cost_bytes,
+                                           {has_read_last ? reading : first_reading,
+                                            asked.is_checked ? reading_again : 0});
             }
         } else {
             choice.note_written(choice.is_measuring() ? writing : 0);
@@ -53,7 +58,7 @@ constexpr int few = 300;
 TEST(ReadingChoice, ReadsWhatTheReadersCacheHolds)
 {
     Pair pair;
-    EXPECT_EQ(pair.send_all(63), 0) << "nothing is known";
+    EXPECT_EQ(pair.send_all(15), 0) << "nothing is known";
     EXPECT_GT(pair.send_all(few), few * 3 / 4);
     EXPECT_GT(pair.send_all(many), many - many / 20);
     EXPECT_LT(pair.send_all(many), many) << "the lane is tried now and then";
@@ -88,6 +93,25 @@ TEST(ReadingChoice, FollowsAProgramThatChanges)
     EXPECT_GT(pair.send_all(many), many * 3 / 4);
 }
 
+TEST(ReadingChoice, AReadThatTookLongForAnotherReasonIsNoSignOfTheOwnCache)
+{
+    Pair pair;
+    pair.send_all(few);
+    // What the sender has written, where the lane is dear, too.
+    pair.writing = 1000;
+    pair.reading = 700;
+    EXPECT_GT(pair.send_all(few), few / 2);
+    EXPECT_LT(pair.send_all(many), many / 50) << "checked after each trial of the lane";
+}
+
+TEST(ReadingChoice, FewReadsAreMadeTwice)
+{
+    Pair pair;
+    pair.send_all(many);
+    EXPECT_LT(pair.checks, many / 100);
+    EXPECT_GT(pair.checks, 0);
+}
+
 TEST(ReadingChoice, FollowsCoresThatComeNearer)
 {
     Pair pair;
@@ -101,7 +125,7 @@ TEST(ReadingChoice, OneReadWithoutTheCoreChangesNothing)
     Pair pair;
     pair.send_all(few);
     for (int i = 0; i < 10; ++i) {
-        pair.told = {pair.choice.offer(), 100'000};
+        pair.told = {pair.choice.offer().number, 100'000};
         EXPECT_GT(pair.send_all(20), 0) << i;
     }
 }
@@ -109,7 +133,7 @@ TEST(ReadingChoice, OneReadWithoutTheCoreChangesNothing)
 TEST(ReadingChoice, ALastReadOfATrialWithoutTheCoreDecidesNothing)
 {
     Pair pair;
-    EXPECT_EQ(pair.send_all(63 + 3), 3);
+    EXPECT_EQ(pair.send_all(15 + 3), 3);
     pair.reading = 50'000;
     EXPECT_TRUE(pair.send());
     pair.reading = 500;
@@ -146,10 +170,10 @@ TEST(ReadingChoice, HalvesThatOneRankCopiesAloneEveryOtherTimeAreGivenUp)
                 continue;
             }
             if (is_told) {
-                pair.told = {pair.told.number, ReadingTold::by_one_rank};
+                pair.told.from = ReadFrom::both_halves;
             } else {
                 pair.told = before;
-                pair.choice.note_by_one_rank();
+                pair.choice.note_both_halves();
             }
         }
         EXPECT_LT(reads, many / 100) << is_told;
@@ -178,19 +202,32 @@ TEST(ReadingChoice, DoesAsItIsTold)
 TEST(ReadingChoice, NumbersAreNeverZero)
 {
     ReadingChoice choice;
-    EXPECT_EQ(choice.offer(), 1U);
-    EXPECT_EQ(choice.offer(), 2U);
+    EXPECT_EQ(choice.offer().number, 1U);
+    EXPECT_EQ(choice.offer().number, 2U);
 }
 
 TEST(ReadingTold, IsAWord)
 {
-    const ReadingTold told = ReadingTold::from(ReadingTold{7, 4'000'000'000}.word());
-    EXPECT_EQ(told.number, 7U);
-    EXPECT_EQ(told.cost, 4'000'000'000);
-    EXPECT_EQ(ReadingTold::from(0).number, 0U);
+    for (const ReadingTold told :
+         {ReadingTold{7, 1'000'000'000, ReadFrom::both_halves},
+          ReadingTold{UINT32_MAX, ReadingTold::cost_max}, ReadingTold{1, 1, ReadFrom::own_cache}}) {
+        EXPECT_EQ(ReadingTold::of_word(told.word()), told);
+    }
+    EXPECT_EQ(ReadingTold::of_word(0).number, 0U);
+}
+
+TEST(ReadingTold, CostsAreOfFourKibibytes)
+{
     EXPECT_EQ(ReadingChoice::cost_of(65'536, 16'000), 1001U);
     EXPECT_EQ(ReadingChoice::cost_of(32'768, 0), 1U);
-    EXPECT_EQ(ReadingChoice::cost_of(32'768, UINT64_MAX / 8192), ReadingTold::by_one_rank - 1);
+    EXPECT_EQ(ReadingChoice::cost_of(32'768, UINT64_MAX / 8192), ReadingTold::cost_max);
+}
+
+TEST(ReadingTold, WhatCostsAsMuchAgainCameFromTheOwnCache)
+{
+    EXPECT_EQ(ReadingChoice::told(1, 65'536, {9'000, 0}).from, ReadFrom::unknown);
+    EXPECT_EQ(ReadingChoice::told(1, 65'536, {9'000, 8'000}).from, ReadFrom::own_cache);
+    EXPECT_EQ(ReadingChoice::told(1, 65'536, {16'000, 8'000}).from, ReadFrom::other_cache);
 }
 
 }  // namespace
