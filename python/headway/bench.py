@@ -58,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--libraries", metavar="A,B", help="exactly these libraries, of: headway and the rivals"
     )
     parser.add_argument("--quick", action="store_true",
-                        help="5 short rounds, or as many as 40 s allow, but 2")
+                        help="5 short rounds, or as many as 40 s allow, but 2; of 'instructions' "
+                        "the cases that have limits")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds at least (default 9)")
     parser.add_argument("--cases", metavar="A;B",
                         help="these cases only; of a grid any cell: 'ibcast 1 x 64 ms'")
@@ -140,6 +141,8 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
         description = descriptions.restrict(description, descriptions.whole_grid(description))
     elif options.cases:
         description = descriptions.restrict(description, options.cases.split(";"))
+    elif options.quick and description.quick_cases:
+        description = descriptions.restrict(description, description.quick_cases)
     if any(job.is_counted for job in description.jobs):
         callgrind.require()
     too_wide = lacking(description)

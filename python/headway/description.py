@@ -9,6 +9,7 @@ launcher = further arguments of our mpiexec (default none)
 rounds   = so many rounds suffice, for figures that hardly vary (default: those of the protocol)
 openmp   = true: the programs use OpenMP; a rank has a thread unless a job says OMP_NUM_THREADS
 sampling_s = time for the samples of one library in a round (default: that of the protocol)
+quick_cases = those that --quick measures (default: all)
 may_lack_cores = true: where there are fewer than `cores`, the cases are told as not measured; else
            that is an error (default false)
 not_measured = { "case" = "why" }: what belongs to the question and is not measured here
@@ -206,6 +207,7 @@ class Description:
     has_openmp: bool = False
     sampling_s: float | None = None
     calibrates_by_program: bool = False
+    quick_cases: tuple[str, ...] = ()
     may_lack_cores: bool = False
     not_measured: Mapping[str, str] = field(default_factory=dict)
 
@@ -270,6 +272,7 @@ def parse(name: str, text: str) -> Description:
             grid=grid,
             has_openmp=bool(table.get("openmp", False)),
             sampling_s=_optional_float(table.get("sampling_s")),
+            quick_cases=tuple(table.get("quick_cases", ())),
             may_lack_cores=bool(table.get("may_lack_cores", False)),
             not_measured=dict(table.get("not_measured", {})),
         )
@@ -471,6 +474,9 @@ def _check(where: str, description: Description) -> None:
         raise DescriptionError(f"{where}: a case stands there twice; give each its own name.")
     if not description.metrics:
         raise DescriptionError(f"{where}: no [[metric]]; a bench needs one at least.")
+    for case in description.quick_cases:
+        if case not in cases:
+            raise DescriptionError(f"{where}: quick_cases names {case!r}, which no job has.")
     for metric in description.metrics:
         _check_limits(where, description, metric)
     for variant in description.variants:

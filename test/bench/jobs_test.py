@@ -186,6 +186,13 @@ class DescriptionTest(unittest.TestCase):
             for job in found.jobs:
                 self.assertLessEqual(set(job.without), set(rivals.RIVALS), name)
 
+    def test_what_quick_runs_leave_out_has_no_limit(self) -> None:
+        for name in description.available(ROOT / "bench"):
+            found = description.load(ROOT / "bench", name)
+            judged = {case for metric in found.metrics for case in metric.limits}
+            if found.quick_cases:
+                self.assertLessEqual(judged, set(found.quick_cases), name)
+
     def test_what_is_not_measured_is_told(self) -> None:
         told = self.HEAD + 'not_measured = { "c" = "too dear" }\n' + self.JOB + self.METRIC
         self.assertEqual(description.parse("x", told).not_measured, {"c": "too dear"})
@@ -221,6 +228,7 @@ class DescriptionTest(unittest.TestCase):
             self.GOOD.replace("title", "titel"): "title",
             self.HEAD + self.JOB + "wall = true\n" + self.METRIC: "exactly one case",
             "= 3": "bench/x.toml",
+            'quick_cases = ["c"]\n' + self.GOOD: "quick_cases names 'c'",
             self.HEAD + self.JOB + "count = true\n" + self.METRIC: "exactly one case",
             self.HEAD + self.JOB + 'called = ["c"]\n' + self.METRIC: "as many names",
             self.GOOD + '[[difference]]\ncase = "d"\nof = "a"\nminus = "c"\n': "'c' is none",
