@@ -76,7 +76,8 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     }
     transport::shm::ReadingTicks ticks;
     const bool is_asked = job->asked.number != 0 && driver.is_owner();
-    const Piece piece = copy_piece(driver.worker(), job, bytes, is_asked ? &ticks : nullptr);
+    const Piece piece =
+        copy_piece(driver.worker(), job, bytes, is_asked && reads ? &ticks : nullptr);
     if (is_asked) {
         tell_reading(driver, *job, piece, ticks);
     }

@@ -56,9 +56,9 @@ PieceEnd end_for(const CopyJob& job, const RankState* own);
 /// ReadingChoice). Requires: nobody else knows the job.
 void choose_parts(Driver& driver, CopyJob* job);
 
-/// The driver's rank, one of the message's, has copied a piece by the system in so many ticks. If
-/// the sender wants to know what the message costs, it is told what the receiver's part did, or
-/// that one rank copied both.
+/// The driver's rank, one of the message's, has copied a piece by the system, the receiver in so
+/// many ticks. If the sender wants to know what the message costs, it is told what the receiver's
+/// part did, or that one rank copied both.
 void tell_reading(Driver& driver, const CopyJob& job, Piece piece,
                   transport::shm::ReadingTicks ticks);
 

@@ -222,9 +222,10 @@ class ReadingChoice {
         }
     }
 
-    void count_read(bool is_dear) noexcept
+    /// Of messages that are read, one more.
+    void count_read(bool was_dear) noexcept
     {
-        if (is_dear) {
+        if (was_dear) {
             dear_reads_ += dear_read;
         } else if (dear_reads_ != 0) {
             --dear_reads_;
