@@ -10,8 +10,9 @@ from pathlib import Path
 from tools import mpi_tests, tree
 from tools.test_case import PATIENCE, SANITIZER_OPTIONS, Test
 
-# Folders of test/ whose Python files start programs of the stage.
-STAGE_KINDS = ("launch", "abi", "faults", "interop", "demo", "programs", "trace", "sim")
+# Folders of test/ whose Python files start programs of the stage, or jobs of rivals whose ranks
+# have to start at one time.
+JOB_KINDS = ("launch", "abi", "bench", "faults", "interop", "demo", "programs", "trace", "sim")
 
 
 def from_ctest(preset: str) -> list[Test]:
@@ -58,7 +59,7 @@ def _python_files() -> list[tuple[str, Path]]:
 def from_python(preset: str) -> list[Test]:
     """Python tests: of gen, tools and checks, of the launcher, of the ABI.
 
-    Those of STAGE_KINDS use the stage; HEADWAY_STAGE names it.
+    Those of JOB_KINDS use the stage; HEADWAY_STAGE names it.
     """
     tests = []
     for kind, path in _python_files():
@@ -66,7 +67,7 @@ def from_python(preset: str) -> list[Test]:
         tests.append(Test(
             name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
             label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
-            alone=kind in STAGE_KINDS and not waits, waits=waits, needs=_needs(path),
+            alone=kind in JOB_KINDS and not waits, waits=waits, needs=_needs(path),
             environment={
                 "HEADWAY_STAGE": str(tree.stage_of(preset)),
                 "PYTHONDONTWRITEBYTECODE": "1",
