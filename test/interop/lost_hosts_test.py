@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# headway-test: waits
 # headway-needs: hosts
 """Hosts that fall silent, end, or are cut off for a while; and strangers on their network."""
 
