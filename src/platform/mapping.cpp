@@ -237,7 +237,7 @@ base::Result<SharedFile> SharedFile::adopt(int fd, const std::string& path)
 void prepare_for_writing(void* place, std::size_t size_bytes) noexcept
 {
 #ifdef MADV_POPULATE_WRITE
-    constexpr std::uintptr_t page = 4096;
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto begin = reinterpret_cast<std::uintptr_t>(place) & ~(page - 1);
     const auto end =
         (reinterpret_cast<std::uintptr_t>(place) + size_bytes + page - 1) & ~(page - 1);

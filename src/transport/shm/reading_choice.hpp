@@ -146,10 +146,12 @@ class ReadingChoice {
     static constexpr std::uint32_t interval_min = 63;
     static constexpr std::uint32_t interval_min_of_reads = 255;
     static constexpr std::uint32_t interval_max = 1023;
-    // One read during which the core was taken away says little. Three in a row end the choice, or
-    // more than every third one for a while.
-    static constexpr std::uint32_t dear_read = 2;
-    static constexpr std::uint32_t dear_reads_max = 3 * dear_read;
+    // One read during which the core was taken away says little.
+    static constexpr std::uint32_t dear_reads_max = 3;
+    // Messages of which one rank copies both halves end the choice where there are more than one in
+    // three for a while.
+    static constexpr std::uint32_t both_halves_weight = 2;
+    static constexpr std::uint32_t both_halves_max = 3 * both_halves_weight;
 
     /// Whoever takes a message out of the lane waits for its lines, too, and copies no less than
     /// its sender.
@@ -158,11 +160,14 @@ class ReadingChoice {
         return reading_cost < 2 * writing_cost;
     }
 
-    /// Whether a read tells that the messages are others now.
+    /// Whether a read may tell that the messages are others now.
     bool is_dear(std::uint64_t reading_cost) const noexcept
     {
         return 2 * reading_cost > 3 * chosen_cost_ || !pays(reading_cost, writing_cost_);
     }
+
+    /// Whether it is being found out where reads find their bytes.
+    bool is_checking() const noexcept { return checks_left_ != 0 || last_checked_ != 0; }
 
     void count(bool is_read) noexcept
     {
@@ -201,8 +206,7 @@ class ReadingChoice {
                     own_cost_ == 0 ? heard_.cost : std::min<std::uint64_t>(own_cost_, heard_.cost);
             }
             if (reads_) {
-                chosen_cost_ = std::min<std::uint64_t>(chosen_cost_, heard_.cost);
-                count_read(is_dear(heard_.cost));
+                hear_cost(heard_.cost);
             }
         }
         // Of messages in a window the last one is heard of.
@@ -215,23 +219,30 @@ class ReadingChoice {
     /// Where one rank copies both halves, no cache holds what it copies the next time.
     void hear_both_halves() noexcept
     {
-        if (reads_) {
-            count_read(true);
-        } else {
+        if (!reads_) {
             has_both_halves_ = true;
+            return;
+        }
+        both_halves_ += both_halves_weight;
+        if (both_halves_ >= both_halves_max) {
+            choose(false);
         }
     }
 
-    /// Of messages that are read, one more.
-    void count_read(bool was_dear) noexcept
+    /// What a message has cost, where they are read. What has become dear and still pays may come
+    /// from the own cache as before, which has more to do: that is asked.
+    void hear_cost(std::uint64_t cost) noexcept
     {
-        if (was_dear) {
-            dear_reads_ += dear_read;
-        } else if (dear_reads_ != 0) {
-            --dear_reads_;
+        both_halves_ -= both_halves_ != 0 ? 1 : 0;
+        dear_reads_ = is_dear(cost) ? dear_reads_ + 1 : 0;
+        if (dear_reads_ < dear_reads_max) {
+            return;
         }
-        if (dear_reads_ >= dear_reads_max) {
+        dear_reads_ = 0;
+        if (!pays(cost, writing_cost_)) {
             choose(false);
+        } else if (!is_checking()) {
+            check_reads();
         }
     }
 
@@ -241,6 +252,8 @@ class ReadingChoice {
         if (reads_) {
             if (own_cost_ == 0) {
                 choose(false);
+            } else {
+                chosen_cost_ = own_cost_;  // what it costs now
             }
         } else if (own_cost_ != 0 && !has_both_halves_ && pays(own_cost_, writing_cost)) {
             writing_cost_ = writing_cost;
@@ -266,6 +279,7 @@ class ReadingChoice {
     {
         reads_ = reads;
         dear_reads_ = 0;
+        both_halves_ = 0;
         trial_left_ = 0;
         since_trial_ = 0;
         checks_left_ = 0;
@@ -282,11 +296,12 @@ class ReadingChoice {
     std::uint32_t offered_ = 0;       ///< number of the last one
     std::uint32_t checks_left_ = 0;   ///< reads to be checked
     std::uint32_t last_checked_ = 0;  ///< number of the last of them, until it is heard of; or 0
-    std::uint32_t dear_reads_ = 0;    ///< dear_read for each, one less for each other one
+    std::uint32_t dear_reads_ = 0;    ///< in a row
+    std::uint32_t both_halves_ = 0;   ///< both_halves_weight for each, one less for each other one
     std::uint32_t reading_cost_ = 0;  ///< of the last one told
     ReadingTold heard_;               ///< the last one
     std::uint64_t own_cost_ = 0;      ///< the least of those checked that came from the own cache
-    std::uint64_t chosen_cost_ = 0;   ///< of the one that decided for reading, or less since
+    std::uint64_t chosen_cost_ = 0;   ///< of what was checked last
     std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
     std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on
 };

@@ -104,6 +104,19 @@ TEST(ReadingChoice, AReadThatTookLongForAnotherReasonIsNoSignOfTheOwnCache)
     EXPECT_LT(pair.send_all(many), many / 50) << "checked after each trial of the lane";
 }
 
+TEST(ReadingChoice, GoesOnWhereReadsOfTheOwnCacheHaveBecomeSlower)
+{
+    Pair pair;
+    pair.writing = 1000;
+    pair.send_all(few);
+    pair.reading = 800;  // as beside a peer that reads, too
+    pair.reading_again = 750;
+    EXPECT_GT(pair.send_all(many), many * 9 / 10);
+    EXPECT_LT(pair.checks, many / 100);
+    pair.reading_again = 450;
+    EXPECT_LT(pair.send_all(many), many / 50) << "it is another one's";
+}
+
 TEST(ReadingChoice, FewReadsAreMadeTwice)
 {
     Pair pair;
