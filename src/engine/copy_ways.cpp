@@ -46,6 +46,16 @@ bool is_for_both_by_length(Driver& driver, const CopyJob& job)
            bytes_together(rank, &rank == job.receiver) >= driver.node().copied_by_system_min;
 }
 
+/// Whether slots only cost more: ranks that take turns on a core do not copy at the same time, so
+/// two copies of every byte take twice what one does.
+bool is_better_by_system(Driver& driver, const CopyJob& job)
+{
+    Node& node = driver.node();
+    const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
+    return node.is_oversubscribed && !job.is_staged_only &&
+           node.peer_memory.can_reach(other.process);
+}
+
 bool is_for_both(Driver& driver, const CopyJob& job)
 {
     return is_for_both_by_length(driver, job) && is_for_reading(driver, job);
@@ -109,6 +119,9 @@ bool is_for_reading(Driver& driver, const CopyJob& job)
 
 bool may_stage_early(Driver& driver, const CopyJob& job)
 {
+    if (is_better_by_system(driver, job)) {
+        return false;
+    }
     return !is_long_across(driver, job) ||
            !(expects_messages(driver.rank()) || is_for_both_by_length(driver, job));
 }
@@ -140,7 +153,7 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
            (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
                                         : !is_away(receiver)) &&
-           !is_reading(receiver) && !is_for_both(driver, job);
+           !is_reading(receiver) && !is_for_both(driver, job) && !is_better_by_system(driver, job);
 }
 
 bool leaves_to_sender(Driver& driver, const CopyJob& job)
