@@ -23,6 +23,7 @@ struct Shelf {
         std::uint32_t compartments;  ///< a power of two
         std::uint64_t share_bytes;   ///< for one of several members that give
         std::uint64_t call_bytes;    ///< for one that gives
+        bool has_sums;               ///< members combine what they give with what others gave
     };
 
     /// What one member gives in a call, or its beginning. Written by that member, read by those who
@@ -45,15 +46,18 @@ struct Shelf {
             case ShelfSize::lines:
                 return {.compartments = 512,
                         .share_bytes = shelf_share_bytes(members),
-                        .call_bytes = shelf_call_bytes(members)};
+                        .call_bytes = shelf_call_bytes(members),
+                        .has_sums = false};
             case ShelfSize::pages:
                 return {.compartments = 64,
                         .share_bytes = shelf_page_bytes_max,
-                        .call_bytes = shelf_page_bytes_max * members};
+                        .call_bytes = shelf_page_bytes_max * members,
+                        .has_sums = false};
             default:
                 return {.compartments = 8,
                         .share_bytes = shelf_stretch_bytes_max,
-                        .call_bytes = shelf_stretch_bytes_max * members};
+                        .call_bytes = shelf_stretch_bytes_max * members,
+                        .has_sums = true};
         }
     }
 
@@ -197,6 +201,10 @@ class Visit {
             if (is_root) {
                 return call.kind == Kind::gather ? collect(call, offset) : combine(call, offset);
             }
+            if (call.kind == Kind::reduce && shelf_.form.has_sums) {
+                give_sum(call, offset);
+                return call.bytes;
+            }
             const std::uint64_t bytes = stretch(call.bytes, offset);
             put(begin_giving(bytes, share(scope_.rank)), call.send + offset, bytes);
             end_giving(call.bytes);
@@ -291,9 +299,29 @@ class Visit {
         return given;
     }
 
+    /// Neighbours whose vectors are combined first, as the tree with rank 0 at its top and two
+    /// branches a step does (protocol/coll/reduce_knomial), with the same result to the bit.
+    struct Span {
+        std::uint32_t first;
+        std::uint32_t size;
+
+        Span lower() const noexcept { return {first, std::bit_ceil(size) / 2}; }
+        Span upper() const noexcept { return {first + lower().size, size - lower().size}; }
+        std::uint32_t last() const noexcept { return first + size - 1; }
+        bool holds(std::uint32_t member) const noexcept { return member - first < size; }
+    };
+
+    /// What a member combines of a stretch: `count` elements from `offset` on.
+    struct Operands {
+        const std::byte* own = nullptr;
+        std::uint64_t bytes = 0;  ///< of the stretch
+        data::ReduceKernel kernel = nullptr;
+        std::uint64_t offset = 0;
+        std::uint64_t count = 0;
+    };
+
     /// Combines what members have given, which is only read: who lays down the next there still has
-    /// the lines. As the tree with rank 0 at its top and two branches a step does
-    /// (protocol/coll/reduce_knomial), with the same result to the bit.
+    /// the lines.
     std::uint64_t combine(const RootedCall& call, std::uint64_t offset)
     {
         const std::uint64_t bytes = stretch(call.bytes, offset);
@@ -304,48 +332,81 @@ class Visit {
             put(kept, operands.own, bytes);
             operands.own = kept;
         }
-        for (std::uint32_t member = 0; member < scope_.size; ++member) {
-            if (member != scope_.rank) {
-                (void)wait_for_line(member);
-            }
-        }
+        wait_for_operands({0, scope_.size});
         const std::uint64_t given = given_to_root();
         if (given > call.bytes) [[unlikely]] {
             return given;  // before anything is combined, so that the call can be repeated
         }
-        operands.kernel = data::reduce_kernel(call.reduction->op, call.reduction->kind);
-        const std::uint64_t step = sum_bytes / call.element_bytes;
-        const std::uint64_t count = bytes / call.element_bytes;
-        for (std::uint64_t at = 0; at < count; at += step) {
-            operands.offset = at * call.element_bytes;
-            operands.count = std::min(step, count - at);
-            (void)sum_of(operands, 0, scope_.size, call.receive + offset + operands.offset);
-        }
+        combine_span(call, operands, {0, scope_.size}, call.receive + offset);
         return given;
     }
 
-    /// What the root combines of a stretch: `count` elements from `offset` on, of all members.
-    struct Operands {
-        const std::byte* own = nullptr;
-        std::uint64_t bytes = 0;  ///< of the stretch
-        data::ReduceKernel kernel = nullptr;
-        std::uint64_t offset = 0;
-        std::uint64_t count = 0;
-    };
-
-    /// Of `size` members from `first` on, in `room` unless it is one. Halves that are powers of two
-    /// in length, the first ones; each has its sum in a first cache.
-    const std::byte* sum_of(const Operands& operands, std::uint32_t first, std::uint32_t size,
-                            std::byte* room)
+    /// Of the longest span that ends with this member and that the root is not in. Of the others in
+    /// it those who end its parts have given their sums; so the root does not combine all by itself
+    /// while the others only copy, and each vector is read by who has it.
+    void give_sum(const RootedCall& call, std::uint64_t offset)
     {
-        if (size == 1) {
-            return (first == scope_.rank ? operands.own : part(first, operands.bytes)) +
-                   operands.offset;
+        const std::uint64_t bytes = stretch(call.bytes, offset);
+        Span around{0, scope_.size};
+        Span span = around;
+        while (span.holds(call.root) || span.last() != scope_.rank) {
+            around = span;
+            span = span.lower().holds(scope_.rank) ? span.lower() : span.upper();
         }
-        const std::uint32_t half = std::bit_ceil(size) / 2;
+        std::byte* const sum = begin_giving(bytes, share(scope_.rank));
+        if (span.size == 1) {
+            put(sum, call.send + offset, bytes);
+        } else {
+            wait_for_operands(span);
+            combine_span(call, {.own = call.send + offset, .bytes = bytes}, span, sum);
+        }
+        end_giving(call.bytes);
+        wake(around.holds(call.root) ? call.root : around.last());
+    }
+
+    /// Those who end the parts of `span` that this member, which is in it, is not in; or all, who
+    /// have given what is their own.
+    void wait_for_operands(Span span)
+    {
+        if (!shelf_.form.has_sums) {
+            for (std::uint32_t member = 0; member < scope_.size; ++member) {
+                if (member != scope_.rank) {
+                    (void)wait_for_line(member);
+                }
+            }
+            return;
+        }
+        while (span.size > 1) {
+            const bool is_lower = span.lower().holds(scope_.rank);
+            (void)wait_for_line(is_lower ? span.last() : span.lower().last());
+            span = is_lower ? span.lower() : span.upper();
+        }
+    }
+
+    void combine_span(const RootedCall& call, Operands operands, Span span, std::byte* to)
+    {
+        operands.kernel = data::reduce_kernel(call.reduction->op, call.reduction->kind);
+        const std::uint64_t step = sum_bytes / call.element_bytes;
+        const std::uint64_t count = operands.bytes / call.element_bytes;
+        for (std::uint64_t at = 0; at < count; at += step) {
+            operands.offset = at * call.element_bytes;
+            operands.count = std::min(step, count - at);
+            (void)sum_of(operands, span, to + operands.offset);
+        }
+    }
+
+    /// In `room` unless it lies somewhere already. Each part has its sum in a first cache.
+    const std::byte* sum_of(const Operands& operands, Span span, std::byte* room)
+    {
+        if (span.size == 1 && span.first == scope_.rank) {
+            return operands.own + operands.offset;
+        }
+        if (span.size == 1 || (shelf_.form.has_sums && !span.holds(scope_.rank))) {
+            return part(span.last(), operands.bytes) + operands.offset;
+        }
         alignas(platform::cache_line_bytes) std::byte beside[sum_bytes];
-        const std::byte* const lower = sum_of(operands, first, half, room);
-        const std::byte* const upper = sum_of(operands, first + half, size - half, beside);
+        const std::byte* const lower = sum_of(operands, span.lower(), room);
+        const std::byte* const upper = sum_of(operands, span.upper(), beside);
         operands.kernel(lower, upper, room, operands.count);
         return room;
     }

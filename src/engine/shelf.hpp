@@ -109,7 +109,7 @@ inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t b
     if (kind == RootedCall::Kind::reduce && !cores.are_shared) {
         return std::nullopt;
     }
-    if (kind == RootedCall::Kind::scatter && cores.ask_each_other &&
+    if (kind != RootedCall::Kind::reduce && cores.ask_each_other &&
         bytes > shelf_stretch_bytes_max) {
         return std::nullopt;
     }

@@ -374,7 +374,8 @@ TEST_P(ShelfTest, FewBytesFit)
     const std::uint64_t stretch = shelf_stretch_bytes_max;
     EXPECT_EQ(shelf_for(Kind::scatter, stretch, members, asking), ShelfSize::blocks);
     EXPECT_EQ(shelf_for(Kind::scatter, stretch + 1, members, asking), std::nullopt);
-    EXPECT_EQ(shelf_for(Kind::gather, stretch + 1, members, asking), ShelfSize::blocks);
+    EXPECT_EQ(shelf_for(Kind::gather, stretch + 1, members, asking), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::reduce, stretch + 1, members, asking), ShelfSize::blocks);
     EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {}), ShelfSize::lines);
     EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {.are_shared = false}), std::nullopt);
 }
