@@ -216,7 +216,13 @@ class LongCall {
                                 from + to * plan_.bytes, stretch.bytes);
                 }
             }
-        } else if (meeting_.what != Meets::spreading) {
+        } else if (meeting_.what == Meets::combining) {
+            // Its slice it combines itself.
+            const Slice own = own_slice(stretch);
+            std::byte* const to = place(scope_.rank);
+            std::memcpy(to, from, own.begin);
+            std::memcpy(to + own.end, from + own.end, stretch.bytes - own.end);
+        } else if (meeting_.what == Meets::gathering) {
             std::memcpy(place(scope_.rank), from, stretch.bytes);
         } else if (meeting_.root == scope_.rank) {
             std::memcpy(place(0), from, stretch.bytes);
@@ -227,9 +233,13 @@ class LongCall {
     {
         std::byte* const to = receive() + stretch.offset;
         switch (meeting_.what) {
-            case Meets::combining:
-                std::memcpy(to, combine(stretch), stretch.bytes);
+            case Meets::combining: {
+                const Slice own = own_slice(stretch);
+                const std::byte* const result = combine(stretch, own, to);
+                std::memcpy(to, result, own.begin);
+                std::memcpy(to + own.end, result + own.end, stretch.bytes - own.end);
                 break;
+            }
             case Meets::spreading:
                 if (meeting_.root != scope_.rank) {
                     std::memcpy(to, place(0), stretch.bytes);
@@ -257,30 +267,51 @@ class LongCall {
         }
     }
 
-    /// Each member combines a slice of all vectors, in rank order. Where the result lies, in the
-    /// other half: all have taken what that one held before.
-    const std::byte* combine(Stretch stretch)
+    /// Bytes of a stretch that are combined by this member.
+    struct Slice {
+        std::uint64_t begin;
+        std::uint64_t end;
+    };
+
+    Slice own_slice(Stretch stretch) const
     {
-        const std::uint64_t element_bytes = arguments_.element_bytes;
-        const std::uint64_t elements = stretch.bytes / element_bytes;
-        const std::uint64_t last = elements * (scope_.rank + 1) / scope_.size;
-        const std::uint64_t step = std::max<std::uint64_t>(1, sum_bytes / element_bytes);
+        const std::uint64_t elements = stretch.bytes / arguments_.element_bytes;
+        const auto bound = [&](std::uint64_t member) {
+            return elements * member / scope_.size * arguments_.element_bytes;
+        };
+        return {bound(scope_.rank), bound(scope_.rank + 1)};
+    }
+
+    /// Each member combines a slice of all vectors, in rank order. Where the result lies, in the
+    /// other half, as all have taken what that one held before; the own slice also at `to`.
+    const std::byte* combine(Stretch stretch, Slice own, std::byte* to)
+    {
         std::byte* const result = place(half(attendance_.round()), 0);
-        for (std::uint64_t at = elements * scope_.rank / scope_.size; at < last; at += step) {
-            combine_part(result, at * element_bytes, std::min(step, last - at));
+        const std::byte* const mine = source_ + stretch.offset;
+        const std::uint64_t step =
+            std::max<std::uint64_t>(1, sum_bytes / arguments_.element_bytes) *
+            arguments_.element_bytes;
+        for (std::uint64_t at = own.begin; at < own.end; at += step) {
+            const std::uint64_t bytes = std::min(step, own.end - at);
+            combine_part(result + at, mine + at, at, bytes / arguments_.element_bytes);
+            std::memcpy(to + at, result + at, bytes);
         }
         attendance_.attend();
         return result;
     }
 
     /// Vectors are only read: who puts down the next ones there still has their lines.
-    void combine_part(std::byte* result, std::uint64_t offset, std::uint64_t count)
+    void combine_part(std::byte* result, const std::byte* mine, std::uint64_t offset,
+                      std::uint64_t count)
     {
         const auto run = data::reduce_kernel(arguments_.reduction.op, arguments_.reduction.kind);
-        const std::byte* sum = place(0) + offset;
+        const auto part_of = [&](std::uint32_t member) {
+            return member == scope_.rank ? mine : place(member) + offset;
+        };
+        const std::byte* sum = part_of(0);
         for (std::uint32_t member = 1; member < scope_.size; ++member) {
-            run(sum, place(member) + offset, result + offset, count);
-            sum = result + offset;
+            run(sum, part_of(member), result, count);
+            sum = result;
         }
     }
 
