@@ -264,22 +264,32 @@ void begin(Driver& driver, CopyJob* job)
 
 }  // namespace
 
-void offer_copy(Driver& driver, Op* send, transport::Place source)
+bool may_offer_copy(Driver& driver, const Op& send, const transport::Place& source)
 {
     Node& node = driver.node();
+    const RankState& rank = driver.rank();
+    return !node.is_oversubscribed && !node.schedule.withholds() &&
+           node.rank_state(send.peer).process != rank.process &&
+           source.process != transport::Place::everywhere &&
+           send.size_bytes > node.knobs.copy_at_once && rank.offered.size() != offered_max;
+}
+
+void offer_copy(Driver& driver, Op* send, transport::Place source,
+                transport::shm::ReadingAsked asked)
+{
     RankState& rank = driver.rank();
-    RankState& receiver = node.rank_state(send->peer);
-    send->copy_job = nullptr;
-    if (node.is_oversubscribed || node.schedule.withholds() || receiver.process == rank.process ||
-        source.process == transport::Place::everywhere ||
-        send->size_bytes <= node.knobs.copy_at_once || rank.offered.size() == offered_max) {
+    if (!may_offer_copy(driver, *send, source)) {
         return;
     }
-    CopyJob* const job = make_job_of(driver, send, receiver, source, send->size_bytes);
+    CopyJob* const job =
+        make_job_of(driver, send, driver.node().rank_state(send->peer), source, send->size_bytes);
     if (job == nullptr) {
         return;
     }
-    choose_parts(driver, job);
+    if (asked.number != 0) {
+        job->second_part = aligned_piece(job->total_bytes / 2);
+        job->asked = asked;
+    }
     job->is_offered = true;
     rank.offered.push_back(job);
     send->copy_job = job;
@@ -305,7 +315,7 @@ void take_invitations(Driver& driver)
 }
 
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
-                transport::Place target, std::uint64_t bytes)
+                transport::Place target, std::uint64_t bytes, transport::shm::Readable kind)
 {
     CopyJob* job = send->copy_job;
     if (job == nullptr) {
@@ -313,6 +323,7 @@ bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
         if (job == nullptr) {
             return false;
         }
+        job->asked.kind = kind;
     }
     job->receive = receive;
     job->target = target;

@@ -70,7 +70,7 @@ struct alignas(platform::cache_line_bytes) CopyJob {
     /// copy one each copy the same bytes each time the message is sent, and sent back, which their
     /// caches may hold then.
     std::uint64_t second_part = 0;
-    /// What the sender wants to know of the receiver's part.
+    /// What the sender wants to know of the receiver's part, and which way it has chosen.
     transport::shm::ReadingAsked asked;
     /// Null: the bytes lie at the place's address. Else its process alone can read them.
     const data::TypedElements* source_elements = nullptr;
@@ -217,16 +217,22 @@ using CopiesOfReceiver = CopyList<&CopyJob::of_receiver>;
 using CopiesOfSender = CopyList<&CopyJob::of_sender>;
 
 /// Makes the job of a message that the driver's rank is about to offer, `source` being where its
-/// bytes are, so that its own waits can stage the beginning of it before it is matched. Nothing
-/// happens where that would gain nothing, or there are many such messages already, or no memory.
-void offer_copy(Driver& driver, Op* send, transport::Place source);
+/// bytes are, so that its own waits can stage the beginning of it before it is matched, or copy
+/// their part if `asked`, as choose_reading() gave it, says that it has two. Nothing happens where
+/// that would gain nothing, or there are many such messages already, or no memory.
+void offer_copy(Driver& driver, Op* send, transport::Place source,
+                transport::shm::ReadingAsked asked);
+
+/// Whether a message of the driver's rank may have a job before it is matched.
+bool may_offer_copy(Driver& driver, const Op& send, const transport::Place& source);
 
 /// Begins to copy a matched message of `bytes`, or as many as the receive has room for: its job, of
 /// offer_copy() or made now, hangs in the driver's rank (the receiver), and the sender is invited.
-/// The ops say which bytes lie in elements; for the others the places hold. False: the node heap is
-/// exhausted and nothing happened; never so where there is a job (Op::copy_job).
+/// The ops say which bytes lie in elements; for the others the places hold. `kind`: alone, if the
+/// message was left to a receiver that waits, but found none. False: the node heap is exhausted and
+/// nothing happened; never so where there is a job (Op::copy_job).
 bool start_copy(Driver& driver, Op* receive, Op* send, transport::Place source,
-                transport::Place target, std::uint64_t bytes);
+                transport::Place target, std::uint64_t bytes, transport::shm::Readable kind);
 
 /// Begins to copy what lies at `source`, a place that a rank of this node has published, to where
 /// `receive` says, as if the peer had sent it; combined with what is there if so said. The bytes

@@ -26,33 +26,38 @@ std::uint64_t bytes_together(const RankState& rank, bool receives)
                     : rank.offered.bytes_since_empty() + rank.invited.bytes_since_empty();
 }
 
-/// Whether the message is between ranks whose cores ask each other for each line, and long enough
-/// for calls of the system. What the receiver finds out about it comes later.
-bool is_long_across(Driver& driver, const CopyJob& job)
+/// Whether messages of so many bytes to or from the other rank are between cores that ask each
+/// other for each line, and long enough for calls of the system. What the receiver finds out about
+/// one comes later.
+bool is_long_between(Node& node, const RankState& other, std::uint64_t bytes)
 {
     constexpr std::uint64_t bytes_min = 128 * 1024;
-    Node& node = driver.node();
-    const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
-    return node.asks_other_cores && job.total_bytes >= bytes_min &&
-           node.peer_memory.can_reach(other.process);
+    return node.asks_other_cores && bytes >= bytes_min && node.peer_memory.can_reach(other.process);
 }
 
-/// Whether both ranks had better copy such a message by the system than through slots: it has a
-/// part for each of them, or is one of a stream.
+bool is_long_across(Driver& driver, const CopyJob& job)
+{
+    const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
+    return is_long_between(driver.node(), other, job.total_bytes);
+}
+
+/// Whether such a message had better be copied by the system than through slots: it has a part for
+/// each rank, or was left to one that waits, or is one of a stream.
 bool is_for_both_by_length(Driver& driver, const CopyJob& job)
 {
     const RankState& rank = driver.rank();
-    return job.has_two_parts() ||
+    return job.has_two_parts() || job.asked.kind == transport::shm::Readable::alone ||
            bytes_together(rank, &rank == job.receiver) >= driver.node().copied_by_system_min;
 }
 
 /// Whether slots only cost more: ranks that take turns on a core do not copy at the same time, so
-/// two copies of every byte take twice what one does.
+/// two copies of every byte take twice what one does. Not where the receiver's process alone knows
+/// where they go, so that a sender who waits could do nothing else.
 bool is_better_by_system(Driver& driver, const CopyJob& job)
 {
     Node& node = driver.node();
     const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
-    return node.is_oversubscribed && !job.is_staged_only &&
+    return node.is_oversubscribed && !job.is_staged_only && !job.has_target_of_its_own() &&
            node.peer_memory.can_reach(other.process);
 }
 
@@ -61,19 +66,22 @@ bool is_for_both(Driver& driver, const CopyJob& job)
     return is_for_both_by_length(driver, job) && is_for_reading(driver, job);
 }
 
-/// Whether the message may have a part for each rank: nobody but them has to do with its bytes, the
-/// receiver is there to copy its part, and the ranks are not in an exchange, which is read by rule.
-bool may_have_parts(Driver& driver, const CopyJob& job)
+/// Whether a message that is about to be offered may be copied by the system as a rule: nobody but
+/// its ranks has to do with its bytes, the receiver is there to copy, and the ranks are not in an
+/// exchange, which is read by rule.
+bool may_be_read(Driver& driver, const Op& send, const transport::Place& source)
 {
     Node& node = driver.node();
-    const GraphInstance* const graph = job.send->graph;
-    return node.is_plain && job.source_elements == nullptr &&
-           (graph == nullptr || graph->reduction.kind == data::ElementKind::none) &&
-           bytes_together(driver.rank(), false) + job.total_bytes < node.copied_by_system_min &&
-           is_long_across(driver, job) && !expects_messages(driver.rank()) &&
-           was_inside_lately(node, *job.receiver) &&
+    const RankState& rank = driver.rank();
+    const RankState& receiver = node.rank_state(send.peer);
+    return node.is_plain && send.in_elements == InElements::no &&
+           (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
+           is_long_between(node, receiver, send.size_bytes) &&
+           may_offer_copy(driver, send, source) &&
+           bytes_together(rank, false) + send.size_bytes < node.copied_by_system_min &&
+           !expects_messages(rank) && was_inside_lately(node, receiver) &&
            // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
-           job.receiver->threads.are_several.load(std::memory_order_relaxed) == 0;
+           receiver.threads.are_several.load(std::memory_order_relaxed) == 0;
 }
 
 }  // namespace
@@ -176,23 +184,26 @@ PieceEnd end_for(const CopyJob& job, const RankState* own)
     return is_higher ? PieceEnd::back : PieceEnd::front;
 }
 
-void choose_parts(Driver& driver, CopyJob* job)
+transport::shm::ReadingAsked choose_reading(Driver& driver, const Op& send,
+                                            const transport::Place& source)
 {
     using transport::shm::Readable;
     RankState& rank = driver.rank();
-    transport::shm::Lane* const lane = rank.peers[job->receiver->rank].lane;
-    if (lane == nullptr || !may_have_parts(driver, *job)) {
-        return;
+    transport::shm::Lane* const lane = rank.peers[send.peer].lane;
+    if (lane == nullptr || !may_be_read(driver, send, source)) {
+        return {};
     }
     Staging* const staging = rank.staging;
     // Asked for in any case: what is known of a time before is not to be compared with.
     const std::uint64_t lately = staging != nullptr ? staging->take_least_cost() : 0;
-    if (lane->is_next_read(Readable::halves, staging != nullptr ? staging->cost() : 0)) {
-        job->second_part = aligned_piece(job->total_bytes / 2);
-        job->asked = lane->offer_for_reading(Readable::halves);
-    } else {
-        lane->note_staged(lately);
+    const std::uint64_t cost = staging != nullptr ? staging->cost() : 0;
+    for (const Readable kind : {Readable::halves, Readable::alone}) {
+        if (lane->is_next_read(kind, cost)) {
+            return lane->offer_for_reading(kind);
+        }
     }
+    lane->note_staged(lately);
+    return {};
 }
 
 void tell_reading(Driver& driver, const CopyJob& job, Piece piece,

@@ -51,10 +51,11 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
 /// From where a thread of `own`, or of none of the message's ranks, takes pieces first. Any thread.
 PieceEnd end_for(const CopyJob& job, const RankState* own);
 
-/// Decides, for a message that the driver's rank is about to offer, between slots and two parts,
-/// one for each rank: by what the receiver told that such parts cost it (transport::shm::
-/// ReadingChoice). Requires: nobody else knows the job.
-void choose_parts(Driver& driver, CopyJob* job);
+/// Decides, for a long message that the driver's rank is about to offer, `source` being where its
+/// bytes are, between slots, two parts, one for each rank, and all of it for a receiver that waits:
+/// by what the receiver told that these cost it (transport::shm::ReadingChoice). No number: slots.
+transport::shm::ReadingAsked choose_reading(Driver& driver, const Op& send,
+                                            const transport::Place& source);
 
 /// The driver's rank, one of the message's, has copied a piece by the system, the receiver in so
 /// many ticks. If the sender wants to know what the message costs, it is told what the receiver's

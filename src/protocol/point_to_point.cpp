@@ -7,6 +7,7 @@
 
 #include "engine/copy_bytes.hpp"
 #include "engine/copy_job.hpp"
+#include "engine/copy_ways.hpp"
 #include "engine/graph_instance.hpp"
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
@@ -299,6 +300,7 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
         if (receive != nullptr) {
             pull(driver, receive, frame.header, offer);
         } else if (!driver.is_waiting() || !may_read_now(driver, offer) ||
+                   offer.reading.kind != transport::shm::Readable::whole ||
                    !take_in(driver, context, frame.header, offer)) {
             keep_offer(driver, context, frame.header, offer);
         }
@@ -343,11 +345,18 @@ void make_offer(Driver& driver, Op* op)
         return;
     }
     Offer offer = offer_of(driver, *op);
+    op->copy_job = nullptr;
     if (is_for_reading(driver, *op)) {
         offer.reading =
             driver.slot(op->peer).lane->offer_for_reading(transport::shm::Readable::whole);
     } else {
-        engine::offer_copy(driver, op, offer.source);
+        const transport::shm::ReadingAsked asked =
+            engine::choose_reading(driver, *op, offer.source);
+        if (asked.kind == transport::shm::Readable::alone) {
+            offer.reading = asked;
+        } else {
+            engine::offer_copy(driver, op, offer.source, asked);
+        }
     }
     op->frame_kind = transport::FrameKind::request_to_send;
     op->record_bytes = sizeof offer;

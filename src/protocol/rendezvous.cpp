@@ -35,7 +35,7 @@ bool share(Driver& driver, Op* receive, const Offer& offer, std::uint64_t bytes)
 {
     keep_open(driver, receive);
     return engine::start_copy(driver, receive, offer.send, offer.source,
-                              driver.place_of(receive->address), bytes);
+                              driver.place_of(receive->address), bytes, offer.reading.kind);
 }
 
 /// Of a message that this thread cannot copy.
@@ -110,9 +110,8 @@ transport::CopyOutcome read_whole(Driver& driver, std::byte* address, const Offe
     if (offer.reading.number != 0) {
         transport::shm::Lane* const lane = driver.lane_from(offer.send->owner->rank);
         if (lane != nullptr) {
-            lane->tell_reading(
-                transport::shm::Readable::whole,
-                transport::shm::ReadingChoice::told(offer.reading.number, bytes, ticks));
+            lane->tell_reading(offer.reading.kind, transport::shm::ReadingChoice::told(
+                                                       offer.reading.number, bytes, ticks));
         }
     }
     return outcome;
@@ -136,8 +135,8 @@ void take_clear_to_send(Driver& driver, const transport::Frame& frame, std::uint
     const transport::Place source = driver.place_of(asked.send->address);
     if (asked.bytes == 0) {
         complete_both(driver, delivered, asked.send, OpError::none);
-    } else if (!engine::start_copy(driver, delivered, asked.send, source, asked.target,
-                                   asked.bytes)) {
+    } else if (!engine::start_copy(driver, delivered, asked.send, source, asked.target, asked.bytes,
+                                   transport::shm::Readable::whole)) {
         complete_both(driver, delivered, asked.send, OpError::no_memory);
     }
 }

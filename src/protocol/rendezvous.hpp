@@ -27,10 +27,11 @@ transport::CopyOutcome read_whole(engine::Driver& driver, std::byte* target, con
                                   std::uint64_t bytes);
 
 /// Whether the driver's thread reads a message as it comes that was offered for that: its own
-/// rank's, as long as a copy out of the lane would have been.
+/// rank's, as long as a copy out of the lane would have been, or any if it waits.
 inline bool may_read_now(engine::Driver& driver, const Offer& offer) noexcept
 {
-    return offer.reading.number != 0 && driver.is_owner() && !driver.lock().is_shared();
+    return offer.reading.number != 0 && driver.is_owner() && !driver.lock().is_shared() &&
+           (offer.reading.kind == transport::shm::Readable::whole || driver.is_waiting());
 }
 
 /// What a receive says of the message that it has matched; how many of its bytes fit.

@@ -188,7 +188,7 @@ struct Lane {
     /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
     /// than find it in the lane. Thread rule: the sender's executor.
     bool is_next_read() noexcept { return is_next_read(Readable::whole, store_choice_.cost()); }
-    /// The same of either kind, of which the other way costs so much; 0 where that is not known.
+    /// The same of any kind, of which the other way costs so much; 0 where that is not known.
     bool is_next_read(Readable kind, std::uint64_t writing_cost) noexcept
     {
         // Relaxed: a measurement, all of it in this word.
@@ -196,11 +196,20 @@ struct Lane {
         return choice_of(kind).is_next_read(ReadingTold::of_word(told), writing_cost);
     }
     /// It is offered for that; what the receiver is to tell. Thread rule: likewise.
-    ReadingAsked offer_for_reading(Readable kind) noexcept { return choice_of(kind).offer(); }
+    ReadingAsked offer_for_reading(Readable kind) noexcept
+    {
+        if (kind == Readable::alone) {
+            choice_of(Readable::halves).note_written(0);  // which would be better still
+        }
+        ReadingAsked asked = choice_of(kind).offer();
+        asked.kind = kind;
+        return asked;
+    }
     /// It goes through slots, which cost so much lately, or 0. Thread rule: likewise.
     void note_staged(std::uint64_t cost) noexcept
     {
         choice_of(Readable::halves).note_written(cost);
+        choice_of(Readable::alone).note_written(cost);
     }
     /// What became of a message that was read. Thread rule: the receiver's executor.
     void tell_reading(Readable kind, ReadingTold told) noexcept
@@ -219,7 +228,7 @@ struct Lane {
     std::atomic<std::uint32_t> is_starving{0};
     // A ReadingTold of each kind, of the last message that was read. Written by the receiver's
     // executor, read by the sender's.
-    std::atomic<std::uint64_t> reading_told[2] = {};
+    std::atomic<std::uint64_t> reading_told[readable_kinds] = {};
     // The lane by which the receiver answers, where it is known. Written and read by the sender's
     // executor, who is the reader of that one.
     const Lane* answers = nullptr;
@@ -425,7 +434,7 @@ struct Lane {
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
     StepChoice step_choice_;
-    ReadingChoice reading_choices_[2];
+    ReadingChoice reading_choices_[readable_kinds];
     Showing showing_ = Showing::in_steps;
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace headway::transport::shm {
@@ -21,10 +22,20 @@ struct ReadingTicks {
     std::uint64_t again = 0;  ///< the same read made at once again; 0: it was not
 };
 
+/// Kinds of messages, for each of which the choice is made apart.
+enum class Readable : std::uint8_t {
+    whole,   ///< of a frame's length: in the lane, or read by the receiver alone
+    halves,  ///< longer ones: through slots, or half of it read by the receiver, half of it written
+             ///< by the sender, at the same time
+    alone,   ///< the same, where halves do not pay: through slots, or read by the receiver alone
+};
+inline constexpr std::size_t readable_kinds = 3;
+
 /// What the sender wants to know of a message that it leaves to be read.
 struct ReadingAsked {
     std::uint32_t number = 0;  ///< 0: nothing
     bool is_checked = false;   ///< whether it came from the reader's own cache: read it twice
+    Readable kind = Readable::whole;
 };
 
 /// Where a message was read from, as far as its receiver knows.
@@ -58,13 +69,6 @@ struct ReadingTold {
 
 /// Who decides (the knob inside_way).
 enum class Reading : std::uint8_t { measured, never, always };
-
-/// Two kinds of messages, for each of which the choice is made apart.
-enum class Readable : std::uint8_t {
-    whole,   ///< of a frame's length: in the lane, or read by the receiver alone
-    halves,  ///< longer ones: through slots, or half of it read by the receiver, half of it written
-             ///< by the sender, at the same time
-};
 
 /// Plain data. Thread rule: the sender's executor; static members: any thread.
 class ReadingChoice {
@@ -129,7 +133,7 @@ class ReadingChoice {
         if (is_checked && --checks_left_ == 0) {
             last_checked_ = offered_;
         }
-        return {offered_, is_checked};
+        return {.number = offered_, .is_checked = is_checked};
     }
 
     /// The sender copied the receiver's half of a message, too, as the receiver was not there.

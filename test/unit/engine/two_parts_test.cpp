@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long messages of two parts, of which each rank copies one (docs/design/036).
+// Long messages of two parts, of which each rank copies one, or left to a receiver that waits
+// (docs/design/036).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,11 +69,16 @@ class TwoParts : public testing::Test {
     {
         return node.driver(receiver).rank().counters.bytes_piped.load();
     }
-    std::uint32_t told() { return told_word().number; }
-    transport::shm::ReadingTold told_word()
+    std::uint32_t told(transport::shm::Readable kind = transport::shm::Readable::halves)
+    {
+        return told_word(kind).number;
+    }
+    transport::shm::ReadingTold told_word(
+        transport::shm::Readable kind = transport::shm::Readable::halves)
     {
         const transport::shm::Lane* const lane = node.driver(receiver).lane_from(sender);
-        return transport::shm::ReadingTold::of_word(lane->reading_told[1].load());
+        return transport::shm::ReadingTold::of_word(
+            lane->reading_told[static_cast<std::size_t>(kind)].load());
     }
     /// Sends a message of which both ranks do what they find to do; of one that has two parts,
     /// which this says, only these two copy any.
@@ -80,7 +86,8 @@ class TwoParts : public testing::Test {
     {
         Op* const posted = receive();
         Op* const op = send();
-        const bool has_parts = op->copy_job->has_two_parts();
+        is_left = op->copy_job == nullptr;
+        const bool has_parts = !is_left && op->copy_job->has_two_parts();
         for (int sweeps = 0; !posted->word.is_complete() && sweeps < 10'000; ++sweeps) {
             for (const std::uint32_t rank : {sender, receiver}) {
                 (void)node.driver(rank).progress();
@@ -100,6 +107,7 @@ class TwoParts : public testing::Test {
     InProcessNode node;
     const std::vector<std::byte> sent = numbered(message_bytes);
     std::vector<std::byte> got = std::vector<std::byte>(message_bytes);
+    bool is_left = false;  ///< the message before: to its receiver
 };
 
 TEST_F(TwoParts, EachRankCopiesTheSameOneWhoeverIsFirst)
@@ -233,6 +241,59 @@ TEST_F(TwoPartsMeasured, AreGivenUpWhereOneRankCopiesBoth)
         EXPECT_GT(parts, 0) << "they are tried";
         EXPECT_LE(parts, 4 * 4) << alone;
     }
+}
+
+/// Messages until one is left to its receiver; how many were not.
+int pass_others(TwoPartsMeasured& test)
+{
+    int others = 0;
+    while (!test.is_left && others < 100) {
+        (void)test.pass_one(receiver, receiver);
+        others += test.is_left ? 0 : 1;
+    }
+    return others;
+}
+
+TEST_F(TwoPartsMeasured, WhereOneRankCopiesBothMessagesAreLeftToTheReceiver)
+{
+    const int others = pass_others(*this);
+    EXPECT_GE(others, 15 + 4) << "slots, then parts";
+    EXPECT_LE(others, 15 + 4 + 4) << "and some that count as of a stream";
+    EXPECT_EQ(told(transport::shm::Readable::alone), 0U) << "nobody waited: both copied pieces";
+    const WaitMark mark(node.driver(receiver));
+    for (std::uint32_t left = 1; left <= 3; ++left) {
+        Op* const posted = receive();
+        Op* const op = send();
+        ASSERT_EQ(op->copy_job, nullptr);
+        (void)node.driver(receiver).progress();
+        EXPECT_TRUE(posted->word.is_complete()) << "read at once, in one piece";
+        EXPECT_TRUE(op->word.is_complete());
+        EXPECT_TRUE(has_come(0, message_bytes));
+        EXPECT_EQ(told(transport::shm::Readable::alone), 1 + left);
+        node.driver(sender).destroy_op(op);
+        node.driver(receiver).destroy_op(posted);
+    }
+    EXPECT_NE(told_word(transport::shm::Readable::alone).from, transport::shm::ReadFrom::unknown)
+        << "a trial's reads are made twice";
+}
+
+TEST_F(TwoPartsMeasured, WhoWaitsForSomethingElseDoesNotTakeThemIn)
+{
+    (void)pass_others(*this);
+    Op* const op = send();
+    ASSERT_EQ(op->copy_job, nullptr);
+    {
+        const WaitMark mark(node.driver(receiver));
+        (void)node.driver(receiver).progress();
+    }
+    EXPECT_FALSE(op->word.is_complete()) << "as any long message, it stays where it is";
+    QuickReceive quick{.wanted = {.context = 0, .source = sender, .tag = 1},
+                       .address = got.data(),
+                       .size_bytes = message_bytes};
+    EXPECT_TRUE(node.node().messages.receive_at_once(node.driver(receiver), quick, sender));
+    EXPECT_TRUE(op->word.is_complete());
+    EXPECT_TRUE(has_come(0, message_bytes));
+    node.driver(sender).destroy_op(op);
 }
 
 class TwoPartsRefused : public TwoParts {
