@@ -168,15 +168,17 @@ static void check_frames(struct check* t, const Place* p)
     for (int call = 0; call < calls; ++call) {
         const int bytes = call % 2 == 0 ? short_bytes : long_bytes;
         scatter(t, p, call, short_bytes, call % p->size);
-        gather(t, p, call, bytes, call % p->size);
+        gather(t, p, call, short_bytes, call % p->size);
         CHECK_CALL(t,
                    MPI_Reduce(p->own, p->all, bytes, MPI_BYTE, MPI_BOR, call % p->size, p->comm));
     }
     frames_expect(t, frames, before, goes_by_messages("most") ? 3 * calls : 0);
     before = frames_posted(t, frames);
-    for (int call = 0; call < calls; ++call)
+    for (int call = 0; call < calls; ++call) {
         scatter(t, p, call, long_bytes, call % p->size);
-    frames_expect(t, frames, before, goes_by_messages("long_scatters") ? calls : 0);
+        gather(t, p, call, long_bytes, call % p->size);
+    }
+    frames_expect(t, frames, before, goes_by_messages("long_blocks") ? 2 * calls : 0);
     frames_end(t, frames);
 }
 
