@@ -43,17 +43,17 @@ bool is_long_across(Driver& driver, const CopyJob& job)
 
 /// Whether such a message had better be copied by the system than through slots: it has a part for
 /// each rank, or was left to one that waits, or is one of a stream.
-bool is_for_both_by_length(Driver& driver, const CopyJob& job)
+bool is_for_system_by_length(Driver& driver, const CopyJob& job)
 {
     const RankState& rank = driver.rank();
     return job.has_two_parts() || job.asked.kind == transport::shm::Readable::alone ||
            bytes_together(rank, &rank == job.receiver) >= driver.node().copied_by_system_min;
 }
 
-/// Whether slots only cost more: ranks that take turns on a core do not copy at the same time, so
-/// two copies of every byte take twice what one does. Not where the receiver's process alone knows
-/// where they go, so that a sender who waits could do nothing else.
-bool is_better_by_system(Driver& driver, const CopyJob& job)
+/// Whether its ranks share cores: they do not copy at the same time, so that two copies of every
+/// byte take twice what one does. Not where the receiver's process alone knows where it goes, so
+/// that a sender who waits could do nothing else.
+bool is_in_turns(Driver& driver, const CopyJob& job)
 {
     Node& node = driver.node();
     const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
@@ -61,9 +61,10 @@ bool is_better_by_system(Driver& driver, const CopyJob& job)
            node.peer_memory.can_reach(other.process);
 }
 
-bool is_for_both(Driver& driver, const CopyJob& job)
+bool is_for_system(Driver& driver, const CopyJob& job)
 {
-    return is_for_both_by_length(driver, job) && is_for_reading(driver, job);
+    return is_in_turns(driver, job) ||
+           (is_for_system_by_length(driver, job) && is_for_reading(driver, job));
 }
 
 /// Whether a message that is about to be offered may be copied by the system as a rule: nobody but
@@ -127,11 +128,9 @@ bool is_for_reading(Driver& driver, const CopyJob& job)
 
 bool may_stage_early(Driver& driver, const CopyJob& job)
 {
-    if (is_better_by_system(driver, job)) {
-        return false;
-    }
-    return !is_long_across(driver, job) ||
-           !(expects_messages(driver.rank()) || is_for_both_by_length(driver, job));
+    return !is_in_turns(driver, job) &&
+           (!is_long_across(driver, job) ||
+            !(expects_messages(driver.rank()) || is_for_system_by_length(driver, job)));
 }
 
 bool is_read_in_exchange(Driver& driver, const CopyJob& job)
@@ -161,7 +160,7 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
            (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
                                         : !is_away(receiver)) &&
-           !is_reading(receiver) && !is_for_both(driver, job) && !is_better_by_system(driver, job);
+           !is_reading(receiver) && !is_for_system(driver, job);
 }
 
 bool leaves_to_sender(Driver& driver, const CopyJob& job)
@@ -169,7 +168,7 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
     constexpr std::uint32_t looks_max = 1000;
     constexpr std::uint32_t looks_max_away = 10;
     if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
-        is_read_in_exchange(driver, job) || is_for_both(driver, job) ||
+        is_read_in_exchange(driver, job) || is_for_system(driver, job) ||
         (is_reading(*job.sender) && is_for_reading(driver, job))) {
         return false;
     }

@@ -193,7 +193,9 @@ struct Lane {
     {
         // Relaxed: a measurement, all of it in this word.
         const std::uint64_t told = reading_told[index_of(kind)].load(std::memory_order_relaxed);
-        return choice_of(kind).is_next_read(ReadingTold::of_word(told), writing_cost);
+        ReadingChoice& choice = choice_of(kind);
+        return choice.is_next_read(ReadingTold::of_word(told), writing_cost) &&
+               (kind != Readable::alone || choice.is_last_over());
     }
     /// It is offered for that; what the receiver is to tell. Thread rule: likewise.
     ReadingAsked offer_for_reading(Readable kind) noexcept

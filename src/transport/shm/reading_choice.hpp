@@ -27,7 +27,8 @@ enum class Readable : std::uint8_t {
     whole,   ///< of a frame's length: in the lane, or read by the receiver alone
     halves,  ///< longer ones: through slots, or half of it read by the receiver, half of it written
              ///< by the sender, at the same time
-    alone,   ///< the same, where halves do not pay: through slots, or read by the receiver alone
+    alone,   ///< the same, one after the other, where halves do not pay: through slots, or read by
+             ///< the receiver alone
 };
 inline constexpr std::size_t readable_kinds = 3;
 
@@ -112,6 +113,13 @@ class ReadingChoice {
         return (trial_left_ != 0) != reads_;
     }
 
+    /// Whether the last message that was offered has been read, as far as is known: some others
+    /// have gone the other way since, or the receiver has told of it. Requires: is_next_read().
+    bool is_last_over() const noexcept
+    {
+        return heard_.number == offered_ || written_since_ >= written_until_over;
+    }
+
     /// Whether note_written() is to be told what the next message costs.
     bool is_measuring() const noexcept { return reads_ && trial_left_ != 0; }
 
@@ -121,6 +129,7 @@ class ReadingChoice {
         if (is_measuring() && cost != 0) {
             least_cost_ = least_cost_ != 0 ? std::min(least_cost_, cost) : cost;
         }
+        ++written_since_;
         count(false);
     }
 
@@ -128,6 +137,7 @@ class ReadingChoice {
     ReadingAsked offer() noexcept
     {
         count(true);
+        written_since_ = 0;
         offered_ = offered_ != UINT32_MAX ? offered_ + 1 : 1;
         const bool is_checked = checks_left_ != 0;
         if (is_checked && --checks_left_ == 0) {
@@ -155,6 +165,8 @@ class ReadingChoice {
     // Messages of which one rank copies both halves end the choice where there are more than one in
     // three for a while.
     static constexpr std::uint32_t both_halves_weight = 2;
+    // Not every message that is offered is told of: who shares it among others does not.
+    static constexpr std::uint32_t written_until_over = 8;
     static constexpr std::uint32_t both_halves_max = 3 * both_halves_weight;
 
     /// Whoever takes a message out of the lane waits for its lines, too, and copies no less than
@@ -297,17 +309,18 @@ class ReadingChoice {
     std::uint32_t trial_left_ = 0;   ///< messages to go the other way
     std::uint32_t since_trial_ = 0;  ///< messages
     std::uint32_t interval_ = interval_first;
-    std::uint32_t offered_ = 0;       ///< number of the last one
-    std::uint32_t checks_left_ = 0;   ///< reads to be checked
-    std::uint32_t last_checked_ = 0;  ///< number of the last of them, until it is heard of; or 0
-    std::uint32_t dear_reads_ = 0;    ///< in a row
-    std::uint32_t both_halves_ = 0;   ///< both_halves_weight for each, one less for each other one
-    std::uint32_t reading_cost_ = 0;  ///< of the last one told
-    ReadingTold heard_;               ///< the last one
-    std::uint64_t own_cost_ = 0;      ///< the least of those checked that came from the own cache
-    std::uint64_t chosen_cost_ = 0;   ///< of what was checked last
-    std::uint64_t writing_cost_ = 0;  ///< where messages are read: that of the lane before
-    std::uint64_t least_cost_ = 0;    ///< of the lane, in the trial that goes on
+    std::uint32_t offered_ = 0;        ///< number of the last one
+    std::uint32_t written_since_ = 0;  ///< messages since it
+    std::uint32_t checks_left_ = 0;    ///< reads to be checked
+    std::uint32_t last_checked_ = 0;   ///< number of the last of them, until it is heard of; or 0
+    std::uint32_t dear_reads_ = 0;     ///< in a row
+    std::uint32_t both_halves_ = 0;    ///< both_halves_weight for each, one less for each other one
+    std::uint32_t reading_cost_ = 0;   ///< of the last one told
+    ReadingTold heard_;                ///< the last one
+    std::uint64_t own_cost_ = 0;       ///< the least of those checked that came from the own cache
+    std::uint64_t chosen_cost_ = 0;    ///< of what was checked last
+    std::uint64_t writing_cost_ = 0;   ///< where messages are read: that of the lane before
+    std::uint64_t least_cost_ = 0;     ///< of the lane, in the trial that goes on
 };
 
 }  // namespace headway::transport::shm

@@ -243,9 +243,10 @@ TEST_F(TwoPartsMeasured, AreGivenUpWhereOneRankCopiesBoth)
     }
 }
 
-/// Messages until one is left to its receiver; how many were not.
+/// Messages until one is left to its receiver, which reads it at once; how many were not.
 int pass_others(TwoPartsMeasured& test)
 {
+    const WaitMark mark(test.node.driver(receiver));
     int others = 0;
     while (!test.is_left && others < 100) {
         (void)test.pass_one(receiver, receiver);
@@ -259,7 +260,7 @@ TEST_F(TwoPartsMeasured, WhereOneRankCopiesBothMessagesAreLeftToTheReceiver)
     const int others = pass_others(*this);
     EXPECT_GE(others, 15 + 4) << "slots, then parts";
     EXPECT_LE(others, 15 + 4 + 4) << "and some that count as of a stream";
-    EXPECT_EQ(told(transport::shm::Readable::alone), 0U) << "nobody waited: both copied pieces";
+    EXPECT_EQ(told(transport::shm::Readable::alone), 1U);
     const WaitMark mark(node.driver(receiver));
     for (std::uint32_t left = 1; left <= 3; ++left) {
         Op* const posted = receive();
@@ -275,6 +276,38 @@ TEST_F(TwoPartsMeasured, WhereOneRankCopiesBothMessagesAreLeftToTheReceiver)
     }
     EXPECT_NE(told_word(transport::shm::Readable::alone).from, transport::shm::ReadFrom::unknown)
         << "a trial's reads are made twice";
+}
+
+TEST_F(TwoPartsMeasured, AreSharedWhereNobodyWaits)
+{
+    (void)pass_others(*this);
+    (void)pass_one();
+    EXPECT_TRUE(is_left);
+    EXPECT_EQ(told(transport::shm::Readable::alone), 1U) << "nobody can tell what it cost";
+    int others = 0;
+    do {
+        (void)pass_one();
+        ++others;
+    } while (!is_left && others < 100);
+    EXPECT_EQ(others, 8 + 1) << "some through slots first";
+}
+
+TEST_F(TwoPartsMeasured, OneIsLeftAtATime)
+{
+    (void)pass_others(*this);
+    const WaitMark mark(node.driver(receiver));
+    const auto is_next_left = [&] { return send()->copy_job == nullptr; };
+    ASSERT_TRUE(is_next_left()) << "after some through slots";
+    EXPECT_FALSE(is_next_left()) << "the one before has not been read";
+    for (int messages = 0; messages < 2; ++messages) {
+        Op* const posted = receive();
+        node.settle();
+        EXPECT_TRUE(posted->word.is_complete());
+        EXPECT_TRUE(has_come(0, message_bytes));
+    }
+    EXPECT_TRUE(is_next_left()) << "it has";
+    (void)receive();
+    node.settle();
 }
 
 TEST_F(TwoPartsMeasured, WhoWaitsForSomethingElseDoesNotTakeThemIn)
