@@ -35,14 +35,15 @@ bool is_long_between(Node& node, const RankState& other, std::uint64_t bytes)
     return node.asks_other_cores && bytes >= bytes_min && node.peer_memory.can_reach(other.process);
 }
 
+/// The same of a job's ranks, one of which is the driver's.
 bool is_long_across(Driver& driver, const CopyJob& job)
 {
     const RankState& other = &driver.rank() == job.receiver ? *job.sender : *job.receiver;
     return is_long_between(driver.node(), other, job.total_bytes);
 }
 
-/// Whether such a message had better be copied by the system than through slots: it has a part for
-/// each rank, or was left to one that waits, or is one of a stream.
+/// Whether a message of is_long_across() had better be copied by the system than through slots: it
+/// has a part for each rank, or was left to one that waits, or is one of a stream.
 bool is_for_system_by_length(Driver& driver, const CopyJob& job)
 {
     const RankState& rank = driver.rank();
@@ -61,6 +62,7 @@ bool is_in_turns(Driver& driver, const CopyJob& job)
            node.peer_memory.can_reach(other.process);
 }
 
+/// Whether slots gain nothing for the message.
 bool is_for_system(Driver& driver, const CopyJob& job)
 {
     return is_in_turns(driver, job) ||
@@ -128,9 +130,8 @@ bool is_for_reading(Driver& driver, const CopyJob& job)
 
 bool may_stage_early(Driver& driver, const CopyJob& job)
 {
-    return !is_in_turns(driver, job) &&
-           (!is_long_across(driver, job) ||
-            !(expects_messages(driver.rank()) || is_for_system_by_length(driver, job)));
+    return !is_long_across(driver, job) ||
+           !(expects_messages(driver.rank()) || is_for_system_by_length(driver, job));
 }
 
 bool is_read_in_exchange(Driver& driver, const CopyJob& job)

@@ -122,7 +122,7 @@ void keep_offer(Driver& driver, MatchContext& context, transport::FrameHeader he
 bool take_in(Driver& driver, MatchContext& context, transport::FrameHeader header,
              const Offer& offer)
 {
-    if (!driver.rank().takes_eager()) {
+    if (!driver.rank().takes_eager() || offer.reading.kind != transport::shm::Readable::whole) {
         return false;
     }
     Unexpected* const message = make_kept(driver, header, offer.size_bytes);

@@ -32,7 +32,7 @@ void keep_offer(engine::Driver& driver, MatchContext& context, transport::FrameH
 
 /// Takes in the bytes of a message that was offered for reading, as if it had come through the
 /// lane, and completes its sender's op. False, and nothing happened, where the rank has no room for
-/// it or cannot read it.
+/// it, or it is a long one (Readable::alone), or cannot be read.
 bool take_in(engine::Driver& driver, MatchContext& context, transport::FrameHeader header,
              const Offer& offer);
 

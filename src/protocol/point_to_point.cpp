@@ -300,7 +300,6 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
         if (receive != nullptr) {
             pull(driver, receive, frame.header, offer);
         } else if (!driver.is_waiting() || !may_read_now(driver, offer) ||
-                   offer.reading.kind != transport::shm::Readable::whole ||
                    !take_in(driver, context, frame.header, offer)) {
             keep_offer(driver, context, frame.header, offer);
         }

@@ -253,6 +253,29 @@ TEST_P(ShelfTest, BlocksAmongCallsOfFewBytes)
     });
 }
 
+TEST_P(ShelfTest, MembersCombineOnTheWayToTheRoot)
+{
+    constexpr std::size_t bytes = 2 * shelf_stretch_bytes_max;
+    const std::uint32_t last = size() / 2 * 2 - 1;  // of a pair
+    if (last < 3) {
+        GTEST_SKIP() << "no pair without the root";
+    }
+    std::atomic<bool> has_given{false};
+    run_threads([&](std::uint32_t rank) {
+        RankState& pair_end = node_.driver(last).rank();
+        while (rank == last - 1 && !has_given && pair_end.waiting_threads.load() == 0) {
+            std::this_thread::yield();
+        }
+        if (rank == last - 1) {
+            EXPECT_FALSE(has_given) << "its neighbour gives the sum of both";
+        }
+        reduce(rank, bytes, 0, false, 0);
+        if (rank == last) {
+            has_given = true;
+        }
+    });
+}
+
 TEST_P(ShelfTest, WhoHasRoomForLessOfABlockGetsTheBeginningAndIsTold)
 {
     run_threads([&](std::uint32_t rank) {

@@ -33,8 +33,9 @@ config::Knobs knobs_with(config::InsideWayChoice way, config::CoreCachesChoice c
 class TwoParts : public testing::Test {
   public:
     explicit TwoParts(config::InsideWayChoice way = config::InsideWayChoice::read,
-                      config::CoreCachesChoice caches = config::CoreCachesChoice::separate)
-        : node(2, knobs_with(way, caches), Distance::reachable)
+                      config::CoreCachesChoice caches = config::CoreCachesChoice::separate,
+                      Distance distance = Distance::reachable)
+        : node(2, knobs_with(way, caches), distance)
     {
         node.give_cores();
         wait(sender, true);
@@ -210,6 +211,29 @@ TEST_F(TwoParts, AreNotForStreamsNorForThreadsOfARankNorForWhoComputes)
         (void)receive();
     }
     node.settle();
+}
+
+TEST_F(TwoParts, RanksThatShareCoresUseTheSystemAndNoSlots)
+{
+    node.node().is_oversubscribed = true;
+    (void)pass_one();
+    EXPECT_EQ(staged_bytes(), 0U);
+}
+
+class TwoPartsApart : public TwoParts {
+  public:
+    TwoPartsApart()
+        : TwoParts(config::InsideWayChoice::read, config::CoreCachesChoice::separate,
+                   Distance::apart)
+    {
+    }
+};
+
+TEST_F(TwoPartsApart, RanksThatShareCoresUseSlotsWhereTheSystemMayNotCopy)
+{
+    node.node().is_oversubscribed = true;
+    EXPECT_FALSE(pass_one());
+    EXPECT_EQ(staged_bytes(), message_bytes);
 }
 
 class TwoPartsMeasured : public TwoParts {
