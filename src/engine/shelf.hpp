@@ -102,7 +102,7 @@ struct MemberCores {
 };
 
 /// The shelf that is for a call, if any: vectors that are for all go over a board (engine/board),
-/// and long blocks of a root are read where they lie if each copy of them is dear.
+/// and long blocks from or to a root are read where they lie if each copy of them is dear.
 inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t bytes,
                                           std::uint64_t members, MemberCores cores)
 {

@@ -188,7 +188,8 @@ struct Lane {
     /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
     /// than find it in the lane. Thread rule: the sender's executor.
     bool is_next_read() noexcept { return is_next_read(Readable::whole, store_choice_.cost()); }
-    /// The same of any kind, of which the other way costs so much; 0 where that is not known.
+    /// The same of any kind, of which the other way costs so much; 0 where that is not known. Of
+    /// those for the receiver alone no other one may be under way.
     bool is_next_read(Readable kind, std::uint64_t writing_cost) noexcept
     {
         // Relaxed: a measurement, all of it in this word.

@@ -165,9 +165,9 @@ class ReadingChoice {
     // Messages of which one rank copies both halves end the choice where there are more than one in
     // three for a while.
     static constexpr std::uint32_t both_halves_weight = 2;
+    static constexpr std::uint32_t both_halves_max = 3 * both_halves_weight;
     // Not every message that is offered is told of: who shares it among others does not.
     static constexpr std::uint32_t written_until_over = 8;
-    static constexpr std::uint32_t both_halves_max = 3 * both_halves_weight;
 
     /// Whoever takes a message out of the lane waits for its lines, too, and copies no less than
     /// its sender.
