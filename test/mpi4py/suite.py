@@ -20,8 +20,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tools import packages, tree
@@ -32,6 +33,12 @@ LIST = HERE / "must_pass.txt"
 EXCLUDED = HERE / "excluded.txt"
 REASONS = ("one-sided", "files", "dynamic processes", "package ", "not in MPI-5.0",
            "skips itself")
+# Tests that lose a race of their own now and then, whatever MPI library it is; they try again.
+RACES = {
+    "test_util_pool.TestThreadPool.test_terminate":
+        "a worker that starts late takes the last task of all, which is not cancelled then",
+}
+TRIES = 3
 RANKS = (1, 2, 3, 4)
 ALL_RANKS = range(1, 9)
 VERSION = "4.1.2"
@@ -211,6 +218,20 @@ def run_module(stage: Path, installed: Installation, ranks: int, module: str) ->
                       for rank, path in enumerate(written)})
 
 
+def retried(run: Callable[[], Outcome]) -> Outcome:
+    """What a run came to; the tests that race have passed if they did in one of a few runs."""
+    outcome = run()
+    for _ in range(TRIES - 1):
+        lost = RACES.keys() & outcome.others.keys()
+        if not lost:
+            break
+        for name in lost & run().passed:
+            say(f"  {name} passed at another try: {RACES[name]}")
+            del outcome.others[name]
+            outcome.passed.add(name)
+    return outcome
+
+
 def environment(folder: Path) -> dict[str, str]:
     """For a library whose shared objects are in `folder`."""
     return {**os.environ, "LD_LIBRARY_PATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
@@ -244,7 +265,7 @@ def main(arguments: list[str]) -> int:
     for ranks in map(int, options.ranks.split(",")):
         passed[ranks] = set()
         for module in modules:
-            outcome = run_module(options.stage, installed, ranks, module)
+            outcome = retried(partial(run_module, options.stage, installed, ranks, module))
             passed[ranks] |= outcome.passed
             wrong = missed(names, ranks, outcome, [module])
             if not options.write:

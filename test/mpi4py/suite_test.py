@@ -100,6 +100,27 @@ class MoreRanks(unittest.TestCase):
         self.assertEqual(suite.missed(names, 6, outcome, ["a"]),
                          ["a.C.y with 6 ranks: failed on rank 5"])
 
+    def test_who_loses_a_race_of_its_own_may_try_again_and_nobody_else(self) -> None:
+        racing, other = next(iter(suite.RACES)), "a.C.x"
+
+        def run_with(*runs: set[str]) -> tuple[set[str], int]:
+            made: list[set[str]] = []
+
+            def run() -> "suite.Outcome":
+                made.append(runs[len(made)])
+                return suite.Outcome(set(made[-1]), dict.fromkeys({racing, other} - made[-1],
+                                                                  "failed on rank 0"))
+            return set(suite.retried(run).passed), len(made)
+
+        self.assertEqual(run_with({racing}), ({racing}, 1))
+        self.assertEqual(run_with({other}, {racing}), ({racing, other}, 2))
+        self.assertEqual(run_with(set(), {racing, other}), ({racing}, 2))
+        self.assertEqual(run_with({other}, {other}, {other}), ({other}, suite.TRIES))
+
+    def test_the_tests_that_race_must_pass(self) -> None:
+        names = suite.parse_list((HERE / "must_pass.txt").read_text())
+        self.assertLessEqual(suite.RACES.keys(), names.keys())
+
     def test_all_is_1_to_8(self) -> None:
         self.assertEqual(suite.parse(["--ranks", "1,2,3", "--all"]).ranks, "1,2,3,4,5,6,7,8")
 
