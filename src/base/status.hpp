@@ -17,6 +17,7 @@ enum class [[nodiscard]] Status : std::uint8_t {
     retry_lane_full,  ///< the ring towards the peer has no free cell or payload space
     retry_no_memory,  ///< the node heap is exhausted for now
     retry_not_connected,
+    retry_unknown,  ///< the network has not heard of the peer
     failed,
 };
 

@@ -16,6 +16,14 @@ namespace {
 /// them more often.
 constexpr std::int64_t look_interval_ns = 1'000;
 
+/// Between two looks of a rank that is on its way out of a call. What has come may be requests for
+/// long messages, and to serve them would keep the ones behind it in a burst from being offered.
+constexpr std::int64_t passing_interval_ns = 20'000;
+
+/// Looks between two glances at the clock of a rank that has its node to itself: what is read
+/// there is a tenth of what a look costs.
+constexpr std::uint32_t looks_a_glance = 16;
+
 /// Between two looks of a sleeping rank that nobody tells when something moves.
 constexpr std::int64_t nap_ns = 200'000;
 
@@ -81,8 +89,7 @@ bool Driver::takes_eager(std::uint32_t peer) const noexcept
 bool Driver::try_post_distant(std::uint32_t peer, transport::FrameHeader header,
                               const void* address, std::uint64_t size_bytes)
 {
-    return size_bytes <= node_.network->frame_bytes_max() && takes_eager(peer) &&
-           slot(peer).waiting.is_empty() &&
+    return size_bytes <= node_.network->frame_bytes_max() && slot(peer).waiting.is_empty() &&
            post_bytes(peer, header, address, size_bytes) == base::Status::done;
 }
 
@@ -90,14 +97,14 @@ base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
                                   transport::FrameHeader header, const void* payload,
                                   std::size_t payload_bytes)
 {
-    transport::Network& network = *node_.network;
     const std::uint32_t number = node_.job_rank(peer);
-    if (!network.knows(number)) [[unlikely]] {
+    base::Status status = port_->post(number, kind, header, payload, payload_bytes);
+    if (status == base::Status::retry_unknown) [[unlikely]] {
         node_.introduce(number);
+        status = port_->post(number, kind, header, payload, payload_bytes);
     }
-    const base::Status status = port_->post(number, kind, header, payload, payload_bytes);
     if (status == base::Status::failed) {
-        platform::fatal(rank_.job_rank, network.failure());
+        platform::fatal(rank_.job_rank, node_.network->failure());
     }
     // Only the executor writes these.
     auto& counter =
@@ -106,14 +113,33 @@ base::Status Driver::post_distant(std::uint32_t peer, transport::FrameKind kind,
     return status;
 }
 
+/// Whether the rank looks at the network now; now and then it looks after the hosts, too. Where
+/// others share its node, `now_ns` is set.
+bool Driver::begins_look(std::int64_t& now_ns)
+{
+    platform::HostLinks* const links = node_.host_links;
+    const bool is_alone = node_.rank_count == 1;
+    const bool is_alerted = links != nullptr && links->is_alerted();
+    if (is_alone && ++looks_ % looks_a_glance != 0 && !passes_by_ && !is_alerted) {
+        return true;
+    }
+    now_ns = platform::monotonic_ns();
+    if ((!is_alone && now_ns - network_looked_ns_ < look_interval_ns) ||
+        (passes_by_ && !is_alerted && now_ns - clock_ns_ < passing_interval_ns)) {
+        return false;
+    }
+    clock_ns_ = now_ns;
+    if (links != nullptr) {
+        look_for_losses(*links, rank_.job_rank, now_ns);
+    }
+    return true;
+}
+
 int Driver::take_distant_frames()
 {
-    const std::int64_t now_ns = platform::monotonic_ns();
-    if (now_ns - network_looked_ns_ < look_interval_ns && node_.rank_count > 1) {
+    std::int64_t now_ns = 0;
+    if (!begins_look(now_ns)) {
         return 0;
-    }
-    if (node_.host_links != nullptr) {
-        look_for_losses(*node_.host_links, rank_.job_rank, now_ns);
     }
     transport::Network& network = *node_.network;
     port_->announce_full(!rank_.takes_eager());
@@ -123,8 +149,8 @@ int Driver::take_distant_frames()
     // What came with the first frame is taken too, but nobody waits for another look at the network
     // before he goes on with what he has.
     for (bool is_there = port_->poll(frame, sender); is_there;
-         is_there = port_->poll_near(frame, sender)) {
-        if (!network.knows(sender)) [[unlikely]] {
+         is_there = port_->poll_next(frame, sender)) {
+        if (port_->is_from_stranger() && !network.knows(sender)) [[unlikely]] {
             node_.introduce(sender);
         }
         if (!may_come_from_afar(frame.kind)) {
@@ -133,7 +159,6 @@ int Driver::take_distant_frames()
                                                 "do all hosts have the same Headway?");
         }
         node_.handlers[static_cast<std::size_t>(frame.kind)](*this, frame, node_.peer_of(sender));
-        port_->release();
         ++taken;
     }
     ring_called();
@@ -142,6 +167,14 @@ int Driver::take_distant_frames()
     }
     network_looked_ns_ = taken == 0 ? now_ns : 0;
     return taken;
+}
+
+int Driver::progress_in_passing()
+{
+    passes_by_ = true;
+    const int events = progress();
+    passes_by_ = false;
+    return events;
 }
 
 /// Ranks of this process that looks of this one have taken something in for.

@@ -87,7 +87,7 @@ void Door::go_away()
     // Bells rung while the rank was away are gone with the word. What they rang for is looked at
     // after the call, if that has not waited, so that a message finds the receive that it posted.
     if (sweeps() == swept_before_) {
-        driver_->progress();
+        driver_->progress_in_passing();
     }
     if (driver_->leaves_word_free() || driver_->keeps_unsent()) {
         // Only then: user functions run on the way out, and what they call must find the word here.

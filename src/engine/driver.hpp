@@ -121,6 +121,10 @@ class alignas(64) Driver {
     /// did. Copies no long messages. Never blocks, never recurses.
     int progress();
 
+    /// The same for who leaves the library, and may be back at once: the network, which tells of
+    /// what comes by itself, is looked at only where that was not done just before.
+    int progress_in_passing();
+
     /// Whether the rank has work that others may have to do while it computes.
     bool has_open_work() const noexcept
     {
@@ -338,6 +342,7 @@ class alignas(64) Driver {
     base::Status post_distant(std::uint32_t peer, transport::FrameKind kind,
                               transport::FrameHeader header, const void* payload,
                               std::size_t payload_bytes);
+    bool begins_look(std::int64_t& now_ns);
     int take_distant_frames();
     void ring_called();
     bool listen_by(bool (transport::Port::*prepare)() noexcept, bool (Watch::*call)());
@@ -367,6 +372,9 @@ class alignas(64) Driver {
     bool is_waiting_ = false;             ///< see WaitMark
     int frames_out_of_turn_ = 0;          ///< since the last sweep over all lanes
     std::int64_t network_looked_ns_ = 0;  ///< when the last look found nothing
+    std::uint32_t looks_ = 0;             ///< at the network, of a rank alone on its node
+    std::int64_t clock_ns_ = 0;           ///< at the latest look for which it was read
+    bool passes_by_ = false;              ///< see progress_in_passing()
     bool is_heard_ = false;               ///< the watch listens since the last listen()
 };
 

@@ -189,7 +189,7 @@ void Watch::deliver(Worker& worker, bool is_called, bool is_look)
 {
     const transport::Network::Delivery found = node_.network->deliver(called_);
     const bool has_found_asleep = found.is_awaited || !called_.empty();
-    if (is_called && called_.empty()) {
+    if (is_called && called_.empty() && !found.is_of_parts) {
         // A provider in layers that makes a connection wants to be polled for a while, and tells of
         // no step of it twice: ranks that wait do so.
         ring_all(worker);
@@ -200,13 +200,6 @@ void Watch::deliver(Worker& worker, bool is_called, bool is_look)
     called_.clear();
     {
         const std::lock_guard guard(lock_);
-        // Who is found to have come back already, again and again, is left alone for longer. That
-        // he is away need not mean that he stays so: he may be between two calls.
-        if (has_found_asleep) {
-            absence_ns_ = std::max(absence_ns_ / 4, absence_min_ns);
-        } else if (is_look) {
-            absence_ns_ = std::min(2 * absence_ns_, absence_max_ns);
-        }
         if (found.is_awaited && found.is_attended) {
             // Ranks that look take in what comes for all: to be told of each of their frames would
             // cost more than they do. Whether they still look is seen after about as long as they
@@ -216,6 +209,13 @@ void Watch::deliver(Worker& worker, bool is_called, bool is_look)
             return;
         }
         nap_ns_ = nap_min_ns;
+        // Who is found to have come back already, again and again, is left alone for longer. That
+        // he is away need not mean that he stays so: he may be between two calls.
+        if (has_found_asleep) {
+            absence_ns_ = std::max(absence_ns_ / 4, absence_min_ns);
+        } else if (is_look) {
+            absence_ns_ = std::min(2 * absence_ns_, absence_max_ns);
+        }
     }
     if (found.is_awaited) {
         (void)listen();

@@ -86,13 +86,15 @@ bool TimerSleep::sleep() noexcept
     do {
         count = ::epoll_wait(set_, events, events_max, -1);
     } while (count < 0 && errno == EINTR);
-    std::uint64_t times = 0;
-    // Fails where somebody has set the timer again meanwhile: an early end does no harm.
-    (void)!::read(timer_, &times, sizeof times);
     const auto has = [&](auto&& is_meant) {
         return std::any_of(events, events + std::max(count, 0),
                            [&](const epoll_event& event) { return is_meant(event.data.fd); });
     };
+    if (has([&](int descriptor) { return descriptor == timer_; })) {
+        std::uint64_t times = 0;
+        // Fails where somebody has set the timer again meanwhile: an early end does no harm.
+        (void)!::read(timer_, &times, sizeof times);
+    }
     has_alarm_ = alarm_ >= 0 && has([&](int descriptor) { return descriptor == alarm_; });
     return has([&](int descriptor) { return descriptor != timer_ && descriptor != alarm_; });
 }

@@ -70,18 +70,22 @@ class Port {
     virtual ~Port() = default;
 
     /// As the concept of transport.hpp: done, retry_lane_full (the window, or the provider has no
-    /// room), retry_not_connected; or failed, see Network::failure(). Requires that the network
-    /// knows `rank`.
+    /// room, or the rank takes no eager messages and this is one), retry_not_connected,
+    /// retry_unknown (the rank has to be introduced first); or failed, see Network::failure().
     virtual base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
                               const void* payload, std::size_t payload_bytes) noexcept = 0;
     /// The oldest unreleased frame of some rank, or false; also what moves everything else. False
     /// too while another thread looks: it takes in what is for this port, and has it called.
     virtual bool poll(Frame& frame, std::uint32_t& sender) noexcept = 0;
-    /// The same among what polls have brought in already, which asks the system for nothing. After
-    /// a poll() that found something, until it is false: what waits here may be for other ranks.
-    virtual bool poll_near(Frame& frame, std::uint32_t& sender) noexcept = 0;
+    /// release(), and the same among what polls have brought in already, which asks the system for
+    /// nothing. After a poll() that found something, until it is false: what waits here may be for
+    /// other ranks.
+    virtual bool poll_next(Frame& frame, std::uint32_t& sender) noexcept = 0;
     /// Gives back the frame of the last successful poll, exactly once.
     virtual void release() noexcept = 0;
+    /// Whether nothing has been posted to the sender of the last frame polled, nor a frame of his
+    /// been released, since he was introduced: perhaps he has not been.
+    virtual bool is_from_stranger() const noexcept = 0;
     /// Another rank of this process for which polls here have taken something in: the caller has
     /// to ring it. False: there is none any more.
     virtual bool poll_called(std::uint32_t& rank) noexcept = 0;
@@ -103,7 +107,7 @@ class Port {
     virtual bool poll_read(std::uint64_t& cookie) noexcept = 0;
 
     /// Whether `rank` takes eager messages, by the newest frame from it.
-    virtual bool takes_eager(std::uint32_t rank) const noexcept = 0;
+    virtual bool takes_eager(std::uint32_t rank) noexcept = 0;
     /// What frames from here say about this rank from now on.
     virtual void announce_full(bool is_full) noexcept = 0;
 
@@ -165,8 +169,11 @@ class Network {
     virtual int descriptor() const noexcept = 0;
     struct Delivery {
         bool is_awaited = false;  ///< some port still sleeps
-        /// Ports have polled again and again since the last delivery or prepare_absence().
+        /// Ports have polled again and again since the last delivery or prepare_absence(), or the
+        /// only one is in use this moment.
         bool is_attended = false;
+        /// What the descriptor told of, where nothing has come, was a part of a long message.
+        bool is_of_parts = false;
     };
     /// For who sleeps on the descriptor: takes in what has come, for all ports that sleep, and adds
     /// the ranks that have to be rung to `called`. Then the descriptor tells of what comes next.

@@ -51,7 +51,7 @@ class OfiHoldTest : public ::testing::TestWithParam<const char*> {
         std::uint32_t from = 0;
         ASSERT_TRUE(link.network(1).failure().empty()) << link.network(1).failure();
         for (bool is_there = link.port(1).poll(frame, from); is_there;
-             is_there = link.port(1).poll_near(frame, from)) {
+             is_there = link.port(1).poll_next(frame, from)) {
             const std::uint32_t number = frame.header.sequence;
             EXPECT_EQ(number, arrived) << "not in order";
             EXPECT_EQ(frame.payload_bytes, bytes_of(number));
@@ -59,7 +59,6 @@ class OfiHoldTest : public ::testing::TestWithParam<const char*> {
                 ASSERT_EQ(static_cast<const std::byte*>(frame.payload)[i],
                           static_cast<std::byte>(number));
             }
-            link.port(1).release();
             ++arrived;
         }
     }

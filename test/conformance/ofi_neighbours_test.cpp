@@ -95,8 +95,7 @@ class OfiNeighboursTest : public ::testing::TestWithParam<const char*> {
         Frame frame;
         std::uint32_t from = 0;
         const bool is_there = port.poll(frame, from);
-        for (bool goes_on = is_there; goes_on; goes_on = port.poll_near(frame, from)) {
-            port.release();
+        while (is_there && port.poll_next(frame, from)) {
         }
         return is_there;
     }

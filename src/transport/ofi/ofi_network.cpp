@@ -216,6 +216,22 @@ std::string OfiNetwork::describe(std::uint32_t rank) const
     return found != destinations_.end() ? found->second.name : "rank " + std::to_string(rank);
 }
 
+/// One more or less. Relaxed: written under the lock; who reads it without asks again, see
+/// deliver().
+void OfiNetwork::count_sleeping(std::int32_t change) noexcept
+{
+    const std::uint32_t now = sleeping_.load(std::memory_order_relaxed);
+    sleeping_.store(now + static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+}
+
+/// The port does not want to be called any more.
+void OfiNetwork::end_sleep(OfiPort& port) noexcept
+{
+    if (std::exchange(port.sleeps_, false)) {
+        count_sleeping(-1);
+    }
+}
+
 /// Something was taken in for a port: who is not looking at it himself rings its rank.
 void OfiNetwork::call(OfiPort& port, const Look& look) noexcept
 {
@@ -223,7 +239,7 @@ void OfiNetwork::call(OfiPort& port, const Look& look) noexcept
         return;
     }
     port.is_called_ = true;
-    sleeping_ -= std::exchange(port.sleeps_, false) ? 1U : 0U;
+    end_sleep(port);
     look.called->push_back(port.rank_);
 }
 
@@ -483,7 +499,7 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
 {
     /// What others get of a rank's time before it goes on with its own business.
     constexpr int batches_a_look = 4;
-    ++looks_;
+    looks_.store(looks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // a hint
     port.begin_look();
     regions_->forget_changed();
     if (port.take_letter()) {
@@ -539,9 +555,24 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
     constexpr int batches_a_delivery = 64;
     /// A rank that passes by looks a few times, one that waits all the time.
     constexpr std::uint32_t many_looks = 16;
-    const std::lock_guard guard(lock_);
+    // Relaxed, both: who goes to sleep from now on has the watch look later.
+    const auto is_awaited = [this] { return sleeping_.load(std::memory_order_relaxed) != 0; };
+    const auto is_attended = [this] {
+        return looks_.exchange(0, std::memory_order_relaxed) >= many_looks;
+    };
+    if (!is_awaited()) {
+        return {.is_awaited = false, .is_attended = is_attended(), .is_of_parts = false};
+    }
+    // The only rank of the process is in a call: to wait here until it lets go of the lock would
+    // take its core from it then.
+    std::unique_lock guard(lock_, std::defer_lock);
+    if (ports_.size() != 1) {
+        guard.lock();
+    } else if (!guard.try_lock()) {
+        return {.is_awaited = true, .is_attended = true, .is_of_parts = false};
+    }
     const Look look{nullptr, &called};
-    for (int batches = 0; sleeping_ != 0 && batches < batches_a_delivery; ++batches) {
+    for (int batches = 0; is_awaited() && batches < batches_a_delivery; ++batches) {
         (void)take_events(look);
         if (!failure_.empty() ||
             (!read_completions(look) && clear_descriptor() == 0 && !read_completions(look))) {
@@ -550,7 +581,11 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
     }
     (void)take_events(look);
     regions_->forget_changed();
-    return {.is_awaited = sleeping_ != 0, .is_attended = std::exchange(looks_, 0) >= many_looks};
+    // A provider in layers may have told of something else all the same, and only once.
+    const bool is_of_parts =
+        fabric_.has_streams() &&
+        std::ranges::any_of(ports_, [](const auto& port) { return port->bytes_under_way() != 0; });
+    return {.is_awaited = is_awaited(), .is_attended = is_attended(), .is_of_parts = is_of_parts};
 }
 
 bool OfiNetwork::send_held(std::vector<std::uint32_t>& called) noexcept

@@ -74,6 +74,8 @@ class OfiNetwork final : public Network {
     bool settle(OfiPort& port) noexcept;
     bool take_events(const Look& look) noexcept;
     bool take_in(const Look& look) noexcept;
+    void count_sleeping(std::int32_t change) noexcept;
+    void end_sleep(OfiPort& port) noexcept;
     void call(OfiPort& port, const Look& look) noexcept;
     void make_room(const Look& look) noexcept;
     bool read_completions(const Look& look) noexcept;
@@ -115,9 +117,10 @@ class OfiNetwork final : public Network {
     RegionRegistrar registrar_{fabric_, judge_.secret};
     std::unique_ptr<platform::MemoryWatch> memory_watch_;  ///< null: no memory is kept registered
     std::unique_ptr<RegistrationCache> regions_;
-    std::uint32_t sleeping_ = 0;  ///< ports that want to be called
-    std::uint32_t wanting_ = 0;   ///< ports that want room
-    std::uint32_t looks_ = 0;     ///< of ports, since the last delivery or prepare_absence()
+    std::atomic<std::uint32_t> sleeping_{0};  ///< ports that want to be called; read without, too
+    std::uint32_t wanting_ = 0;               ///< ports that want room
+    /// Of ports, since the last delivery or prepare_absence(). A hint, which the watch resets.
+    std::atomic<std::uint32_t> looks_{0};
     std::string failure_;
     const std::string no_failure_;
     std::atomic<bool> has_failed_{false};  ///< failure_ changes no more

@@ -31,21 +31,40 @@ constexpr std::size_t peers_held_max = 8;
 
 }  // namespace
 
+/// Null: there was no contact yet. Most ranks are asked for several times in a row.
+OfiPort::Peer* OfiPort::find_peer(std::uint32_t rank) noexcept
+{
+    if (latest_peer_ != nullptr && latest_peer_->rank == rank) [[likely]] {
+        return latest_peer_;
+    }
+    const auto found = peers_.find(rank);
+    if (found == peers_.end()) {
+        return nullptr;
+    }
+    latest_peer_ = &found->second;
+    return latest_peer_;
+}
+
 OfiPort::Peer& OfiPort::peer_of(std::uint32_t rank)
 {
+    Peer* const found = find_peer(rank);
+    if (found != nullptr) [[likely]] {
+        return *found;
+    }
     Peer& peer = peers_[rank];
     peer.rank = rank;
     return peer;
 }
 
-/// Requires that the network knows the rank.
-OfiPort::Peer& OfiPort::destined_peer_of(std::uint32_t rank)
+/// Null: the network does not know the rank.
+OfiPort::Peer* OfiPort::introduced_peer_of(std::uint32_t rank)
 {
     Peer& peer = peer_of(rank);
     if (peer.destination == nullptr) [[unlikely]] {
-        peer.destination = &network_.destinations_.at(rank);
+        const auto found = network_.destinations_.find(rank);
+        peer.destination = found != network_.destinations_.end() ? &found->second : nullptr;
     }
-    return peer;
+    return peer.destination != nullptr ? &peer : nullptr;
 }
 
 /// The rank is called when there may be room.
@@ -61,12 +80,16 @@ base::Status OfiPort::post(std::uint32_t rank, FrameKind kind, const FrameHeader
                            const void* payload, std::size_t payload_bytes) noexcept
 {
     const std::lock_guard guard(network_.lock_);
-    Peer& peer = destined_peer_of(rank);
-    const std::uint64_t open_bytes = peer.sent - peer.acknowledged;
-    if (open_bytes + sizeof(WireHeader) + payload_bytes > network_.window_bytes_) {
+    Peer* const peer = introduced_peer_of(rank);
+    if (peer == nullptr) [[unlikely]] {
+        return base::Status::retry_unknown;
+    }
+    const std::uint64_t open_bytes = peer->sent - peer->acknowledged;
+    const bool is_unwelcome = kind == FrameKind::eager && !peer->takes_eager;
+    if (is_unwelcome || open_bytes + sizeof(WireHeader) + payload_bytes > network_.window_bytes_) {
         return refuse(base::Status::retry_lane_full);
     }
-    return transmit(peer, kind, header, payload, payload_bytes);
+    return transmit(*peer, kind, header, payload, payload_bytes);
 }
 
 /// Whether a frame may wait for the next ones: it belongs to a burst of short ones to one rank,
@@ -246,17 +269,16 @@ void OfiPort::announce_full(bool is_full) noexcept
     }
 }
 
-bool OfiPort::takes_eager(std::uint32_t rank) const noexcept
+bool OfiPort::takes_eager(std::uint32_t rank) noexcept
 {
     const std::lock_guard guard(network_.lock_);
-    const auto found = peers_.find(rank);
-    return found == peers_.end() || found->second.takes_eager;
+    const Peer* const peer = find_peer(rank);
+    return peer == nullptr || peer->takes_eager;
 }
 
-OfiPort::Order OfiPort::place(const WireHeader& header) const noexcept
+OfiPort::Order OfiPort::place(const WireHeader& header) noexcept
 {
-    const auto found = peers_.find(header.sender);
-    const Peer* const peer = found != peers_.end() ? &found->second : nullptr;
+    const Peer* const peer = find_peer(header.sender);
     const std::uint32_t expected = peer != nullptr ? peer->frames_received : 0;
     const auto ahead = static_cast<std::int32_t>(header.number - expected);
     if (ahead < 0) {
@@ -284,7 +306,7 @@ void OfiPort::begin_look() noexcept
     is_called_ = false;
     is_left_ = false;
     ++turn_;
-    network_.sleeping_ -= std::exchange(sleeps_, false) ? 1U : 0U;
+    network_.end_sleep(*this);
     network_.wanting_ -= std::exchange(wants_room_, false) ? 1U : 0U;
     if (!held_.empty()) {
         (void)send_held();
@@ -320,15 +342,14 @@ bool OfiPort::poll(Frame& frame, std::uint32_t& sender) noexcept
     return true;
 }
 
-bool OfiPort::poll_near(Frame& frame, std::uint32_t& sender) noexcept
+bool OfiPort::poll_next(Frame& frame, std::uint32_t& sender) noexcept
 {
-    if (current_.peer == nullptr) {
-        // Not to be put off by one who only sends: he does not look, and of what has been read
-        // already, perhaps for a rank that sleeps, the system will not tell again.
-        const std::lock_guard guard(network_.lock_);
-        if (!take_letter() && !network_.take_events({this, &called_})) {
-            return false;
-        }
+    // Not to be put off by one who only sends: he does not look, and of what has been read already,
+    // perhaps for a rank that sleeps, the system will not tell again.
+    const std::lock_guard guard(network_.lock_);
+    let_go();
+    if (!take_letter() && !network_.take_events({this, &called_})) {
+        return false;
     }
     frame = current_.frame;
     sender = current_.peer->rank;
@@ -344,11 +365,14 @@ bool OfiPort::settle() noexcept
 void OfiPort::release() noexcept
 {
     const std::lock_guard guard(network_.lock_);
+    let_go();
+}
+
+/// Of the current frame. Requires: there is one.
+void OfiPort::let_go() noexcept
+{
     Peer& peer = *current_.peer;
-    if (peer.destination == nullptr) [[unlikely]] {
-        const auto found = network_.destinations_.find(peer.rank);
-        peer.destination = found != network_.destinations_.end() ? &found->second : nullptr;
-    }
+    (void)introduced_peer_of(peer.rank);
     peer.taken += sizeof(WireHeader) + current_.frame.payload_bytes;
     if (peer.taken - peer.told >= network_.window_bytes_ / 4) {
         owe(peer);
@@ -390,7 +414,7 @@ void OfiPort::leave_nothing() noexcept
 void OfiPort::fall_asleep() noexcept
 {
     if (!std::exchange(sleeps_, true)) {
-        ++network_.sleeping_;
+        network_.count_sleeping(1);
     }
 }
 
@@ -402,7 +426,7 @@ bool OfiPort::prepare_absence() noexcept
         return false;
     }
     leave_nothing();
-    network_.looks_ = 0;
+    network_.looks_.store(0, std::memory_order_relaxed);  // a hint
     fall_asleep();
     return true;
 }

@@ -32,8 +32,12 @@ class OfiPort final : public Port {
     base::Status post(std::uint32_t rank, FrameKind kind, const FrameHeader& header,
                       const void* payload, std::size_t payload_bytes) noexcept override;
     bool poll(Frame& frame, std::uint32_t& sender) noexcept override;
-    bool poll_near(Frame& frame, std::uint32_t& sender) noexcept override;
+    bool poll_next(Frame& frame, std::uint32_t& sender) noexcept override;
     void release() noexcept override;
+    bool is_from_stranger() const noexcept override
+    {
+        return current_.peer->destination == nullptr;
+    }
     bool poll_called(std::uint32_t& rank) noexcept override;
 
     void* expose(const void* address, std::size_t bytes, Exposure* exposure) noexcept override;
@@ -45,7 +49,7 @@ class OfiPort final : public Port {
                       std::uint64_t cookie) noexcept override;
     bool poll_read(std::uint64_t& cookie) noexcept override;
 
-    bool takes_eager(std::uint32_t rank) const noexcept override;
+    bool takes_eager(std::uint32_t rank) noexcept override;
     void announce_full(bool is_full) noexcept override;
 
     bool has_unsent() const noexcept override
@@ -74,7 +78,7 @@ class OfiPort final : public Port {
     /// What lies between this rank and another one.
     struct Peer {
         std::uint32_t rank = 0;
-        const Destination* destination = nullptr;  ///< null: not introduced yet
+        const Destination* destination = nullptr;  ///< null: perhaps not introduced yet; owner's
         bool takes_eager = true;
         bool is_owed = false;                ///< in owing_
         bool is_unconnected = false;         ///< for frames
@@ -100,8 +104,10 @@ class OfiPort final : public Port {
         std::unique_ptr<std::byte[]> bytes;  ///< where it was put
     };
 
+    Peer* find_peer(std::uint32_t rank) noexcept;
     Peer& peer_of(std::uint32_t rank);
-    Peer& destined_peer_of(std::uint32_t rank);
+    Peer* introduced_peer_of(std::uint32_t rank);
+    void let_go() noexcept;
     base::Status transmit(Peer& peer, FrameKind kind, const FrameHeader& header,
                           const void* payload, std::size_t payload_bytes) noexcept;
     bool may_hold(Peer& peer, FrameKind kind, std::size_t payload_bytes) noexcept;
@@ -120,7 +126,7 @@ class OfiPort final : public Port {
     bool take_letter() noexcept;
 
     enum class Order : std::uint8_t { next, past, broken };
-    Order place(const WireHeader& header) const noexcept;
+    Order place(const WireHeader& header) noexcept;
     Peer& accept(const WireHeader& header) noexcept;
     void end_read(ReadSlot& slot) noexcept;
 
@@ -128,6 +134,7 @@ class OfiPort final : public Port {
     const std::uint32_t rank_;
 
     std::unordered_map<std::uint32_t, Peer> peers_;  ///< by rank; made with the first contact
+    Peer* latest_peer_ = nullptr;                    ///< that was looked for; null: none yet
     std::vector<Peer*> owing_;                       ///< who is to be told what was taken: owner's
     std::vector<Peer*> held_;                        ///< whose frames are held
     std::atomic<std::uint32_t> held_count_{0};       ///< of held_; changed under the lock

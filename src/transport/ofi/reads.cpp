@@ -82,7 +82,7 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
     if (!network_.failure_.empty()) [[unlikely]] {
         return base::Status::failed;
     }
-    Peer& peer = destined_peer_of(rank);
+    Peer& peer = *introduced_peer_of(rank);  // it has sent an offer
     if (reads_free_.empty()) {
         if (reads_.size() == reads_max) {
             return refuse(base::Status::retry_lane_full);

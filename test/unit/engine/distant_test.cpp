@@ -41,9 +41,10 @@ class MutePort final : public transport::Port {
         return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
     }
     bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
-    bool poll_near(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool poll_next(transport::Frame&, std::uint32_t&) noexcept override { return false; }
     bool settle() noexcept override { return true; }
     void release() noexcept override {}
+    bool is_from_stranger() const noexcept override { return false; }
     bool poll_called(std::uint32_t& rank) noexcept override
     {
         if (called_ == nobody) {
@@ -65,7 +66,7 @@ class MutePort final : public transport::Port {
         return base::Status::failed;
     }
     bool poll_read(std::uint64_t&) noexcept override { return false; }
-    bool takes_eager(std::uint32_t) const noexcept override { return true; }
+    bool takes_eager(std::uint32_t) noexcept override { return true; }
     void announce_full(bool) noexcept override {}
     bool has_unsent() const noexcept override { return false; }
     bool has_held() const noexcept override { return false; }
