@@ -107,13 +107,31 @@ void leave_meeting(memory::Allocator& allocator, const Seat& seat)
     }
 }
 
+namespace {
+
+/// Whether messages take less time than a board, by which each byte is copied twice where two
+/// members have a use for it: long ones are copied once, by the system. Among many members less
+/// counts than that they all come at once.
+bool is_better_sent(const Node& node, const GraphTemplate& stored, const Scope& scope,
+                    const GraphArguments& arguments)
+{
+    constexpr std::uint32_t members_max = 8;
+    constexpr std::uint64_t bytes_min = 64 * 1024;
+    return node.directory.cores_ask_each_other && node.directory.lets_read &&
+           stored.meeting.what == Meets::exchanging && scope.size <= members_max &&
+           given_bytes(stored, arguments) >= bytes_min;
+}
+
+}  // namespace
+
 bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,
               const GraphArguments& arguments)
 {
     return stored.meeting.what != Meets::never && stored.meeting.what != Meets::collecting &&
            node.directory.lets_meet && node.is_oversubscribed &&
            node.rank_count == node.job_rank_count && arguments.reduction.user_op == 0 &&
-           (is_short(stored, arguments) || can_use_board(stored, scope, arguments));
+           (is_short(stored, arguments) || (can_use_board(stored, scope, arguments) &&
+                                            !is_better_sent(node, stored, scope, arguments)));
 }
 
 bool meet(Driver& driver, Seat& seat, const GraphTemplate& stored, const Scope& scope,
