@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "engine/op.hpp"
 #include "protocol/tickets.hpp"
@@ -23,6 +24,14 @@ struct Offer {
     transport::shm::ReadingAsked reading;
 };
 static_assert(sizeof(Offer) <= transport::inline_bytes_max);
+
+/// Of a send of any rank that has made one.
+inline Offer offer_in(const engine::Op& send) noexcept
+{
+    Offer offer;
+    std::memcpy(&offer, send.record, sizeof offer);
+    return offer;
+}
 
 /// Payload of a clear_to_send, the answer to an offer where all that ranks tell each other travels
 /// in frames: where the bytes are to go.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives without an op, in line: the message that is the next one of its sender.
+// Receives without an op: in line here, the message that is the next one of its sender.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,10 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
     receive.is_done = true;
     return true;
 }
+
+/// Whether the driver's thread looks for this message itself, and has it now. From then on it looks
+/// for no more. Requires: the message is of no posted receive.
+bool meets_expected(engine::Driver& driver, const transport::Frame& frame);
 
 /// Delivers the bytes of an eager message to the receive that it matched.
 void deliver_eager(engine::Driver& driver, engine::Op* receive, transport::FrameHeader header,
