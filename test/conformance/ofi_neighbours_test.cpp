@@ -167,6 +167,36 @@ TEST_P(OfiNeighboursTest, WhoIsAboutToSleepLeavesNothingOfOthers)
     }
 }
 
+TEST_P(OfiNeighboursTest, WhoIsFullIsSentNoEagerMessages)
+{
+    const auto has_said = [&](bool takes_eager) {
+        (void)take(port_far());
+        (void)take(port_busy());
+        return port_busy().takes_eager(far_rank) == takes_eager;
+    };
+    const auto post = [&](FrameKind kind) {
+        return port_busy().post(far_rank, kind, {}, nullptr, 0);
+    };
+    port_far().announce_full(true);
+    await([&] { return has_said(false); });
+    EXPECT_EQ(post(FrameKind::eager), base::Status::retry_lane_full);
+    EXPECT_EQ(post(FrameKind::distant_request), base::Status::done);
+    port_far().announce_full(false);
+    await([&] { return has_said(true); });
+    EXPECT_EQ(post(FrameKind::eager), base::Status::done);
+    await([&] {
+        (void)take(port_busy());
+        (void)take(port_far());
+        return !port_busy().has_unsent();
+    });
+}
+
+TEST_P(OfiNeighboursTest, WhoHasNotBeenIntroducedIsUnknown)
+{
+    EXPECT_EQ(port_busy().post(sleeper, FrameKind::eager, {}, nullptr, 0),
+              base::Status::retry_unknown);
+}
+
 INSTANTIATE_TEST_SUITE_P(Providers, OfiNeighboursTest, ::testing::Values("tcp", "net", "sockets"),
                          &name_of_provider);
 

@@ -30,6 +30,7 @@ class MutePort final : public transport::Port {
     /// Thread rule: any thread.
     void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
     int accepted() const noexcept { return accepted_; }
+    int polls() const noexcept { return polls_; }
     /// Who prepares to sleep finds that something has come for that rank. Before anybody waits.
     void bring_for(std::uint32_t rank) noexcept { brought_ = rank; }
 
@@ -40,7 +41,11 @@ class MutePort final : public transport::Port {
         accepted_ += is_unconnected_ ? 0 : 1;
         return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
     }
-    bool poll(transport::Frame&, std::uint32_t&) noexcept override { return false; }
+    bool poll(transport::Frame&, std::uint32_t&) noexcept override
+    {
+        ++polls_;
+        return false;
+    }
     bool poll_next(transport::Frame&, std::uint32_t&) noexcept override { return false; }
     bool settle() noexcept override { return true; }
     void release() noexcept override {}
@@ -84,6 +89,7 @@ class MutePort final : public transport::Port {
 
     std::atomic<bool> is_connected_{true};
     int accepted_ = 0;
+    int polls_ = 0;
     bool is_unconnected_ = false;
     std::uint32_t brought_ = nobody;
     std::uint32_t called_ = nobody;
@@ -98,6 +104,18 @@ class MuteNetwork final : public transport::Network {
 
     void connect(bool is_connected) noexcept { port_.connect(is_connected); }
     int accepted() const noexcept { return port_.accepted(); }
+    int polls() const noexcept { return port_.polls(); }
+    /// From now on its descriptor can be read, and who looks finds nothing: parts of long messages
+    /// come for somebody who sleeps, or nobody knows what. Thread rule: any thread.
+    void call(bool is_of_parts) noexcept
+    {
+        is_of_parts_.store(is_of_parts);
+        is_awaited_.store(true);
+        constexpr std::uint64_t once = 1;
+        ASSERT_EQ(::write(descriptor_, &once, sizeof once), ssize_t{sizeof once});
+    }
+    void fall_silent() noexcept { is_awaited_.store(false); }
+    int deliveries() const noexcept { return deliveries_.load(); }
     void bring_for(std::uint32_t rank) noexcept { port_.bring_for(rank); }
 
     const std::string& address() const noexcept override { return nothing_; }
@@ -113,7 +131,13 @@ class MuteNetwork final : public transport::Network {
     bool can_read() const noexcept override { return false; }
     transport::Port& port(std::uint32_t) noexcept override { return port_; }
     int descriptor() const noexcept override { return descriptor_; }
-    Delivery deliver(std::vector<std::uint32_t>&) noexcept override { return {}; }
+    Delivery deliver(std::vector<std::uint32_t>&) noexcept override
+    {
+        ++deliveries_;
+        return {.is_awaited = is_awaited_.load(),
+                .is_attended = false,
+                .is_of_parts = is_of_parts_.load()};
+    }
     bool send_held(std::vector<std::uint32_t>&) noexcept override { return true; }
     void declare_lasting(const void*, std::uint64_t) noexcept override {}
     transport::RegionCounts region_counts() const noexcept override { return {}; }
@@ -123,6 +147,9 @@ class MuteNetwork final : public transport::Network {
     const std::string nothing_;
     MutePort port_;
     int descriptor_;
+    std::atomic<bool> is_awaited_{false};
+    std::atomic<bool> is_of_parts_{false};
+    std::atomic<int> deliveries_{0};
 };
 
 class DistantTest : public ::testing::Test {
@@ -162,6 +189,51 @@ TEST_F(DistantTest, WhoLeavesSomethingRefusedIsLookedAfterBeforeTheNetworkCalls)
     EXPECT_TRUE(send->word.is_complete());
     ASSERT_TRUE(driver.listen());
     EXPECT_EQ(driver.look_again_ns(), 0);
+}
+
+/// A burst of calls looks at the network once in a while, all others do each time.
+TEST_F(DistantTest, WhoPassesByDoesNotLookAgainAtOnce)
+{
+    Driver& driver = node.driver(0);
+    constexpr int times = 1000;
+    for (int time = 0; time < times; ++time) {
+        driver.progress();
+        driver.progress_in_passing();
+    }
+    EXPECT_GE(network.polls(), times);
+    EXPECT_LT(network.polls(), 2 * times);
+    const int before = network.polls();
+    const std::int64_t later_ns = platform::monotonic_ns() + 1'000'000;
+    while (platform::monotonic_ns() < later_ns) {
+    }
+    driver.progress_in_passing();
+    EXPECT_EQ(network.polls(), before + 1);
+}
+
+/// Two ranks of one process, of which one computes.
+TEST(DistantNeighborsTest, PartsOfLongMessagesRingNobody)
+{
+    MuteNetwork network;
+    InProcessNode node(2, {}, Distance::together, 1, &network);
+    node.node().watch().set_descriptor(network.descriptor());
+    RankState& away = node.driver(1).rank();
+    ASSERT_FALSE(away.ownership.leave());
+    ASSERT_TRUE(node.driver(0).listen());
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto await = [&](auto&& condition) {
+        while (!condition() && std::chrono::steady_clock::now() < deadline) {
+            platform::yield_core();
+        }
+        return condition();
+    };
+    network.call(true);
+    EXPECT_TRUE(await([&] { return network.deliveries() > 2; }));
+    EXPECT_EQ(away.counters.calls_for_help.load(), 0U);
+    network.call(false);
+    EXPECT_TRUE(await([&] { return away.counters.calls_for_help.load() != 0; }));
+    network.fall_silent();
+    node.node().watch().stop();
+    EXPECT_TRUE(away.ownership.enter(platform::Deadline::never()));
 }
 
 /// Two ranks of one process, of which one computes. Nobody tells a second time of what has come for
