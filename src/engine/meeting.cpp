@@ -109,9 +109,9 @@ void leave_meeting(memory::Allocator& allocator, const Seat& seat)
 
 namespace {
 
-/// Whether messages take less time than a board, by which each byte is copied twice where two
-/// members have a use for it: long ones are copied once, by the system. Among many members less
-/// counts than that they all come at once.
+/// Whether messages take less time than a board: each byte is for one member, and a board copies it
+/// twice, a long message once, by the system. Among many members it counts for more that they all
+/// come together.
 bool is_better_sent(const Node& node, const GraphTemplate& stored, const Scope& scope,
                     const GraphArguments& arguments)
 {

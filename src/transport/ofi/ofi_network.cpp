@@ -316,7 +316,8 @@ Network::Delivery OfiNetwork::deliver(std::vector<std::uint32_t>& called) noexce
     constexpr int batches_a_delivery = 64;
     /// A rank that passes by looks a few times, one that waits all the time.
     constexpr std::uint32_t many_looks = 16;
-    // Relaxed, both: who goes to sleep from now on has the watch look later.
+    // Relaxed, both: who sleeps has said so before it told the watch, under a lock that the watch
+    // has taken since; who goes to sleep from now on has it look again.
     const auto is_awaited = [this] { return sleeping_.load(std::memory_order_relaxed) != 0; };
     const auto is_attended = [this] {
         return looks_.exchange(0, std::memory_order_relaxed) >= many_looks;
