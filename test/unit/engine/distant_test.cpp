@@ -30,7 +30,7 @@ class MutePort final : public transport::Port {
     /// Thread rule: any thread.
     void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
     int accepted() const noexcept { return accepted_; }
-    int polls() const noexcept { return polls_; }
+    int polls() const noexcept { return polls_.load(); }
     /// Who prepares to sleep finds that something has come for that rank. Before anybody waits.
     void bring_for(std::uint32_t rank) noexcept { brought_ = rank; }
 
@@ -89,7 +89,7 @@ class MutePort final : public transport::Port {
 
     std::atomic<bool> is_connected_{true};
     int accepted_ = 0;
-    int polls_ = 0;
+    std::atomic<int> polls_{0};  // of two ranks, in some tests
     bool is_unconnected_ = false;
     std::uint32_t brought_ = nobody;
     std::uint32_t called_ = nobody;
