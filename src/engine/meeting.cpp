@@ -78,6 +78,18 @@ bool is_short(const GraphTemplate& stored, const GraphArguments& arguments)
            given_bytes(stored, arguments) <= meeting_bytes_max;
 }
 
+/// Whether messages take less time than a board: each byte is for one member, and a board copies it
+/// twice, a long message once, by the system. Among many members it counts for more that they all
+/// come together.
+bool is_better_sent(const Node& node, const GraphTemplate& stored, const Scope& scope,
+                    const GraphArguments& arguments)
+{
+    constexpr std::uint32_t members_max = 8;
+    constexpr std::uint64_t bytes_min = 1024 * 1024;
+    return node.directory.cores_ask_each_other && stored.meeting.what == Meets::exchanging &&
+           scope.size <= members_max && given_bytes(stored, arguments) >= bytes_min;
+}
+
 }  // namespace
 
 Meeting* create_meeting(memory::Allocator& allocator, std::uint32_t size, std::size_t groups)
@@ -106,23 +118,6 @@ void leave_meeting(memory::Allocator& allocator, const Seat& seat)
         allocator.free(seat.meeting);
     }
 }
-
-namespace {
-
-/// Whether messages take less time than a board: each byte is for one member, and a board copies it
-/// twice, a long message once, by the system. Among many members it counts for more that they all
-/// come together.
-bool is_better_sent(const Node& node, const GraphTemplate& stored, const Scope& scope,
-                    const GraphArguments& arguments)
-{
-    constexpr std::uint32_t members_max = 8;
-    constexpr std::uint64_t bytes_min = 64 * 1024;
-    return node.directory.cores_ask_each_other && node.directory.lets_read &&
-           stored.meeting.what == Meets::exchanging && scope.size <= members_max &&
-           given_bytes(stored, arguments) >= bytes_min;
-}
-
-}  // namespace
 
 bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,
               const GraphArguments& arguments)

@@ -311,8 +311,8 @@ base::Outcome Process::describe_node(engine::Directory& directory, memory::NodeH
     // observed, in messages that can be counted.
     directory.lets_meet = knobs_.meetings == config::MeetingsChoice::on &&
                           !directory.schedule.withholds() && !directory.is_observed;
-    directory.lets_read = knobs_.peer_reads == config::PeerReadsChoice::on &&
-                          knobs_.cma != config::CmaChoice::off && !directory.schedule.withholds();
+    directory.lets_read =
+        knobs_.peer_reads == config::PeerReadsChoice::on && !directory.schedule.withholds();
     directory.cores_ask_each_other = engine::do_cores_ask_each_other(knobs_.core_caches);
     heap.set_root(directory_root, &directory);
     if (auto described = describe_instances(directory, heap); !described) {

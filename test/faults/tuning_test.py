@@ -81,6 +81,8 @@ class TuningTest(JobTest):
         off = {"HEADWAY_PEER_READS": "off"}
         self.assertEqual(frames(**direct), frames())
         self.assertEqual(frames(**direct, **off), frames(**off))
+        # Ranks of one process need no leave of the system.
+        self.assertEqual(frames(HEADWAY_CMA="off"), frames())
         self.assertNotEqual(frames(**off), frames())
 
     def test_rank_0_decides_for_all(self):

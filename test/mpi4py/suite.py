@@ -33,10 +33,12 @@ LIST = HERE / "must_pass.txt"
 EXCLUDED = HERE / "excluded.txt"
 REASONS = ("one-sided", "files", "dynamic processes", "package ", "not in MPI-5.0",
            "skips itself")
-# Tests that lose a race of their own now and then, whatever MPI library it is; they try again.
+# Tests that lose a race of their own now and then, whatever MPI library it is: what they say then,
+# and why. They try again; who fails with other words, hangs or ends early does not.
 RACES = {
     "test_util_pool.TestThreadPool.test_terminate":
-        "a worker that starts late takes the last task of all, which is not cancelled then",
+        (": True is not false",
+         "a worker that starts late takes the last task of all, which is not cancelled then"),
 }
 TRIES = 3
 RANKS = (1, 2, 3, 4)
@@ -222,11 +224,12 @@ def retried(run: Callable[[], Outcome]) -> Outcome:
     """What a run came to; the tests that race have passed if they did in one of a few runs."""
     outcome = run()
     for _ in range(TRIES - 1):
-        lost = RACES.keys() & outcome.others.keys()
+        lost = {name for name, (words, _) in RACES.items()
+                if outcome.others.get(name, "").endswith(words)}
         if not lost:
             break
         for name in lost & run().passed:
-            say(f"  {name} passed at another try: {RACES[name]}")
+            say(f"  {name} passed at another try: {RACES[name][1]}")
             del outcome.others[name]
             outcome.passed.add(name)
     return outcome

@@ -102,20 +102,23 @@ class MoreRanks(unittest.TestCase):
 
     def test_who_loses_a_race_of_its_own_may_try_again_and_nobody_else(self) -> None:
         racing, other = next(iter(suite.RACES)), "a.C.x"
+        lost = "failed on rank 0" + suite.RACES[racing][0]
 
-        def run_with(*runs: set[str]) -> tuple[set[str], int]:
+        def run_with(*runs: set[str], what: str = lost) -> tuple[set[str], int]:
             made: list[set[str]] = []
 
             def run() -> "suite.Outcome":
                 made.append(runs[len(made)])
-                return suite.Outcome(set(made[-1]), dict.fromkeys({racing, other} - made[-1],
-                                                                  "failed on rank 0"))
+                return suite.Outcome(set(made[-1]),
+                                     dict.fromkeys({racing, other} - made[-1], what))
             return set(suite.retried(run).passed), len(made)
 
         self.assertEqual(run_with({racing}), ({racing}, 1))
         self.assertEqual(run_with({other}, {racing}), ({racing, other}, 2))
         self.assertEqual(run_with(set(), {racing, other}), ({racing}, 2))
         self.assertEqual(run_with({other}, {other}, {other}), ({other}, suite.TRIES))
+        for what in ("rank 0 ended or hung in it", "failed on rank 0: 1 != 2"):
+            self.assertEqual(run_with({other}, {racing}, what=what), ({other}, 1))
 
     def test_the_tests_that_race_must_pass(self) -> None:
         names = suite.parse_list((HERE / "must_pass.txt").read_text())

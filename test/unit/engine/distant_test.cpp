@@ -152,6 +152,17 @@ class MuteNetwork final : public transport::Network {
     std::atomic<int> deliveries_{0};
 };
 
+/// False: it did not come in 20 s.
+template <typename Condition>
+bool await(Condition&& condition)
+{
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < deadline) {
+        platform::yield_core();
+    }
+    return condition();
+}
+
 class DistantTest : public ::testing::Test {
   protected:
     DistantTest() { node.node().watch().set_descriptor(network.descriptor()); }
@@ -219,13 +230,6 @@ TEST(DistantNeighborsTest, PartsOfLongMessagesRingNobody)
     RankState& away = node.driver(1).rank();
     ASSERT_FALSE(away.ownership.leave());
     ASSERT_TRUE(node.driver(0).listen());
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    const auto await = [&](auto&& condition) {
-        while (!condition() && std::chrono::steady_clock::now() < deadline) {
-            platform::yield_core();
-        }
-        return condition();
-    };
     network.call(true);
     EXPECT_TRUE(await([&] { return network.deliveries() > 2; }));
     EXPECT_EQ(away.counters.calls_for_help.load(), 0U);
@@ -250,11 +254,8 @@ TEST(DistantNeighborsTest, WhoGoesToSleepSeesToWhomItHasCalled)
     std::thread waiting([&] {
         wait_until(node.driver(0), [&] { return is_over.load(); }, {}, 0, WaitReason::events);
     });
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (away.counters.times_helped.load() == 0 && std::chrono::steady_clock::now() < deadline) {
-        platform::yield_core();
-    }
-    EXPECT_NE(away.counters.times_helped.load(), 0U) << "nobody worked for a rank that was called";
+    EXPECT_TRUE(await([&] { return away.counters.times_helped.load() != 0; }))
+        << "nobody worked for a rank that was called";
     is_over = true;
     node.driver(0).rank().ownership.notify_parked();
     waiting.join();
