@@ -329,8 +329,10 @@ void Pmi1Boot::abort(int code, std::string_view sentence)
         std::replace_if(
             line.begin(), line.end(), [](char byte) { return byte < ' ' || byte > '~'; }, ' ');
     } else {
-        std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
-        std::fflush(stderr);
+        if (!sentence.empty()) {
+            std::fprintf(stderr, "%.*s\n", static_cast<int>(sentence.size()), sentence.data());
+            std::fflush(stderr);
+        }
         await_reader(STDERR_FILENO);
     }
     if (connection_.send(line)) {

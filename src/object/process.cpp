@@ -52,7 +52,7 @@ Process::~Process()
     node_.reset();
 }
 
-base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot> boot,
+base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>& boot,
                                                      const RankBlock& ranks)
 {
     const platform::Environment environment = platform::Environment::of_process();
@@ -63,28 +63,36 @@ base::Result<std::unique_ptr<Process>> Process::open(std::unique_ptr<boot::Boot>
     config::Knobs settings = knobs.value();
     apply_tool_settings(settings);
     std::unique_ptr<Process> process(new Process(std::move(boot), ranks, settings));
-    auto placement = boot::find_placement(process->boot());
+    if (auto prepared = process->prepare(); !prepared) {
+        boot = std::move(process->boot_);
+        return base::Failure{prepared.sentence()};
+    }
+    return process;
+}
+
+base::Outcome Process::prepare()
+{
+    auto placement = boot::find_placement(*boot_);
     if (!placement) {
         return base::Failure{placement.sentence()};
     }
-    process->placement_ = placement.value();
-    if (auto reserved = reserve_cpus(settings, process->dedicated_cpus_); !reserved) {
-        return base::Failure{reserved.sentence()};
+    placement_ = placement.value();
+    if (auto reserved = reserve_cpus(knobs_, dedicated_cpus_); !reserved) {
+        return reserved;
     }
-    RankBlock& block = process->block_;
-    if (block.all == 0) {
-        block.first = process->placement_.place * block.count;
-        block.all = process->boot().process_count() * block.count;
+    if (block_.all == 0) {
+        block_.first = placement_.place * block_.count;
+        block_.all = boot_->process_count() * block_.count;
     }
     if (process_handles() == nullptr) {
         return base::Failure{
             "cannot reserve 1 GiB of addresses for handles; raise the limit on "
             "virtual memory (ulimit -v)"};
     }
-    for (int i = 0; i < block.count; ++i) {
-        process->ranks_.push_back(std::make_unique<Rank>(*process, process->first_rank() + i));
+    for (int i = 0; i < block_.count; ++i) {
+        ranks_.push_back(std::make_unique<Rank>(*this, first_rank() + i));
     }
-    return process;
+    return base::Done{};
 }
 
 base::Outcome Process::check_node()

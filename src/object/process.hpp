@@ -45,8 +45,9 @@ std::size_t cores_a_rank(std::size_t own, std::size_t of_parent, std::size_t nod
 class Process {
   public:
     /// Meets the launcher and makes this process's ranks; communication is possible only after each
-    /// rank's open(). Failure: one sentence with the cure.
-    static base::Result<std::unique_ptr<Process>> open(std::unique_ptr<boot::Boot> boot,
+    /// rank's open(). Failure: one sentence with the cure; `boot` stays the caller's then, so that
+    /// the launcher can be told.
+    static base::Result<std::unique_ptr<Process>> open(std::unique_ptr<boot::Boot>& boot,
                                                        const RankBlock& ranks);
     ~Process();
     Process(const Process&) = delete;
@@ -147,6 +148,7 @@ class Process {
 
     Process(std::unique_ptr<boot::Boot> boot, const RankBlock& ranks, const config::Knobs& knobs);
 
+    base::Outcome prepare();
     base::Outcome check_node();
     base::Outcome open_network();
     base::Outcome describe_node(engine::Directory& directory, memory::NodeHeap& heap);

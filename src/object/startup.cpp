@@ -93,6 +93,10 @@ void report_failed_simulation()
     }
 }
 
+/// Of a process that cannot start: mpiexec.hydra drops its sentence, now and then, where the
+/// connection ends before the job does. Written and read by the thread that starts it.
+boot::Boot* boot_of_failed = nullptr;
+
 /// The sentence has been printed by this rank: the launcher need not repeat it.
 void end_job(int code, std::string_view /*sentence*/)
 {
@@ -100,6 +104,8 @@ void end_job(int code, std::string_view /*sentence*/)
     // (2) acquire, pairs with (1).
     if (Process* process = own_process.load(std::memory_order_acquire); process != nullptr) {
         process->abort_job(code, "");
+    } else if (boot_of_failed != nullptr) {
+        boot_of_failed->abort(code, "");
     }
 }
 
@@ -110,8 +116,10 @@ Process& open_process(const RankBlock& ranks, bool is_host)
         refuse_start(boot.sentence(), -1);
     }
     const int index = boot.value()->process_index();
-    auto process = Process::open(std::move(boot.value()), ranks);
+    auto process = Process::open(boot.value(), ranks);
     if (!process) {
+        boot_of_failed = boot.value().get();
+        platform::set_job_ender(&end_job);
         refuse_start(process.sentence(), index);
     }
     const std::uint64_t seed = process.value()->knobs().sim;
@@ -386,7 +394,8 @@ bool close_session(Rank& rank, Session& session)
 int run_team(int ranks, int (*body)(void*), void* argument)
 {
     std::unique_ptr<Simulation> simulation;  // outlives the process, whose agent takes part
-    auto opened = Process::open(boot::open_single(), {.count = ranks});
+    auto boot = boot::open_single();
+    auto opened = Process::open(boot, {.count = ranks});
     if (!opened) {
         refuse_start(opened.sentence(), -1);
     }

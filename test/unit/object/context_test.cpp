@@ -22,7 +22,8 @@ class ContextTest : public testing::Test {
 
     void SetUp() override
     {
-        auto opened = Process::open(boot::open_single(), {.count = ranks});
+        auto boot = boot::open_single();
+        auto opened = Process::open(boot, {.count = ranks});
         ASSERT_TRUE(opened.has_value()) << opened.sentence();
         process_ = std::move(opened.value());
         const auto joined = process_->join_node();
