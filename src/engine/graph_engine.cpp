@@ -12,16 +12,15 @@
 #include "engine/peer_reading.hpp"
 #include "engine/post.hpp"
 #include "engine/quick_run.hpp"
+#include "engine/siblings.hpp"
 
 namespace headway::engine {
 
 namespace {
 
-/// User code runs only on a thread of its rank that is inside MPI: such a node waits for it.
-bool is_for_owner(const Driver& driver, const GraphInstance& run, std::uint32_t index)
+bool calls_user(const GraphInstance& run, std::uint32_t index)
 {
-    return run.reduction.user_op != 0 && !driver.is_owner() &&
-           run.stored->nodes[index].kind == NodeKind::reduce;
+    return run.reduction.user_op != 0 && run.stored->nodes[index].kind == NodeKind::reduce;
 }
 
 /// What a message of the run carries, or brings.
@@ -123,6 +122,24 @@ void finish(Driver& driver, GraphInstance* run)
     driver.complete(completion);
 }
 
+/// A step that calls a user's function. User code runs only on a thread of its rank that is inside
+/// MPI, and inside the first instance too if this is another one, since what it calls goes in
+/// there. False: not now, but in a later sweep. Who lies down while another thread is inside the
+/// first instance naps, or is woken by who comes there (docs/design/034).
+bool run_users_node(Driver& driver, GraphInstance* run, std::uint32_t index)
+{
+    Siblings* const siblings = driver.rank().instance != 0 ? driver.siblings() : nullptr;
+    if (!driver.is_owner() || (siblings != nullptr && !siblings->try_enter_first())) {
+        stall(run, &driver.rank().owner_graphs);
+        return false;
+    }
+    (void)start_node(driver, run, index);
+    if (siblings != nullptr) {
+        siblings->leave_first();
+    }
+    return true;
+}
+
 /// Starts all that is ready. The run may be gone when this returns.
 void run_ready(Driver& driver, GraphInstance* run)
 {
@@ -135,11 +152,11 @@ void run_ready(Driver& driver, GraphInstance* run)
     }
     while (run->ready_head < run->ready_tail) {
         const std::uint32_t index = run->ready()[run->ready_head];
-        if (is_for_owner(driver, *run, index)) [[unlikely]] {
-            stall(run, &driver.rank().owner_graphs);
-            return;
-        }
-        if (!start_node(driver, run, index)) {
+        if (calls_user(*run, index)) [[unlikely]] {
+            if (!run_users_node(driver, run, index)) {
+                return;
+            }
+        } else if (!start_node(driver, run, index)) {
             stall(run, &driver.rank().stalled_graphs);
             return;
         }

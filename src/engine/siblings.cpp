@@ -50,6 +50,16 @@ void Siblings::work_in(InstanceSet instances)
     });
 }
 
+bool Siblings::try_enter_first()
+{
+    return doors_[0]->try_enter();
+}
+
+void Siblings::leave_first()
+{
+    doors_[0]->leave();
+}
+
 InstanceSet Siblings::own_among(InstanceSet instances) noexcept
 {
     InstanceSet own = 0;

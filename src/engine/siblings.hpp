@@ -42,6 +42,11 @@ class Siblings {
     bool look_in(InstanceSet instances, bool is_before_sleep = false);
     /// Goes inside each that can be had at once, takes in what is there, and leaves.
     void work_in(InstanceSet instances);
+    /// Goes inside the first instance, where what a user's function calls goes in, for a thread
+    /// that is inside another one. False: another thread is there, who may want to go where this
+    /// one is: the first door comes before all others, so nobody waits here.
+    [[nodiscard]] bool try_enter_first();
+    void leave_first();
     /// Those that the calling thread is inside of.
     InstanceSet own_among(InstanceSet instances) noexcept;
     /// Whether several threads of the rank have been seen inside any of them.

@@ -6,27 +6,24 @@ each other, no room for messages before their receive, a slow thread, tiny piece
     python3 test/faults/random_threads.py --replay SEED
 
 A seed decides everything that is asked for: ranks, what they are, threads, settings and the traffic
-of point_to_point/random_traffic.c, which checks each message against a model. A job that fails or
-hangs ends the run with the command that repeats its seed. The order in which threads of the system
-run is not in a seed's power; so --replay tries it many times.
+of point_to_point/random_traffic.c, which checks each message against a model (seeds.py).
 """
 
-import argparse
 import os
 import random
-import shlex
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test"))
+
+import seeds  # noqa: E402
+
 STAGE = Path(os.environ.get("HEADWAY_STAGE", ROOT / "build" / "stage")).resolve()
 PROGRAM = ROOT / "test" / "mpi" / "point_to_point" / "random_traffic.c"
 WATCHDOG_S = 120
-REPLAYS = 50
-SHOWN_LINES = 40
 
 
 @dataclass(frozen=True)
@@ -90,48 +87,14 @@ def run(program: Path, drawn: Draw) -> str:
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith(("HEADWAY_", "CHECK_", "PMI_", "PMIX_"))}
     command = [str(STAGE / "bin/mpiexec"), *drawn.hosting, str(program)]
-    process = subprocess.Popen(
-        command, env=clean | drawn.settings, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=WATCHDOG_S)
-        why = f"exit code {process.returncode}" if process.returncode else ""
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        output, _ = process.communicate()
-        why = f"it hung for {WATCHDOG_S} s"
-    if not why:
-        return ""
-    words = [*(f"{name}={value}" for name, value in drawn.settings.items()), *command]
-    tail = "\n".join(output.splitlines()[-SHOWN_LINES:])
-    return f"{why}\n{tail}\nThe job was: env {shlex.join(words)}"
+    return seeds.outcome(command, clean, drawn.settings, WATCHDOG_S)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=0.75, help="time to spend")
-    parser.add_argument("--seed", type=int, help="the first seed; else the clock chooses it")
-    parser.add_argument("--replay", type=int, metavar="SEED", help="one seed, many times")
-    options = parser.parse_args()
+    options = seeds.options_of(__doc__)
     program = build(ROOT / "build" / "random_threads")
-    begin = time.monotonic()
-    first = options.seed if options.seed is not None else int(time.time())
-    seeds = [options.replay] * REPLAYS if options.replay is not None else []
-    done = 0
-    while seeds[done:] or (not seeds and time.monotonic() - begin < options.minutes * 60):
-        seed = seeds[done] if seeds else first + done
-        why = run(program, draw(seed))
-        if why:
-            print(f"seed {seed} failed after {done} others: {why}\n"
-                  f"Repeat it: python3 test/faults/random_threads.py --replay {seed}", flush=True)
-            print(f"{done} passed, 1 failed")
-            return 1
-        done += 1
-    took_s = time.monotonic() - begin
-    print(f"random traffic of threads: {done} jobs from seed {first} on, {took_s:.0f} s")
-    print(f"{done} passed, 0 failed")
-    return 0 if done else 1
+    return seeds.run("random traffic of threads", "test/faults/random_threads.py", options,
+                     lambda seed: run(program, draw(seed)))
 
 
 if __name__ == "__main__":

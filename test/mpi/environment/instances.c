@@ -231,16 +231,89 @@ static void* exchange(void* argument)
     return NULL;
 }
 
+// Concatenates decimal digits modulo a prime, not in any order; asks MPI about its type.
+static void append(void* in, void* inout, int* length, MPI_Datatype* type)
+{
+    int size = 0;
+    sched_yield();  // somebody comes to the other door
+    MPI_Type_size(*type, &size);
+    const int* const front = in;
+    int* const back = inout;
+    for (int i = 0; i < *length && size == (int)sizeof(int); ++i)
+        back[i] = (front[i] * 10 + back[i]) % 9973;
+}
+
+// Reduces by a function of the program's, which calls MPI: its calls are for another door than the
+// collective's, while others of the rank's threads come from there.
+static void* reduce(void* argument)
+{
+    enum { count = 20 };
+    struct team* team = argument;
+    struct check* t = &team->check;
+    MPI_Op op;
+    CHECK_CALL(t, MPI_Op_create(append, 0, &op));
+    for (int round = 0; round < 8 * team->rounds; ++round) {
+        int in[count], out[count], expected = 1 + round % 9;
+        for (int i = 0; i < count; ++i)
+            in[i] = t->rank + 1 + round % 9;
+        for (int rank = 1; rank < t->size; ++rank)
+            expected = (expected * 10 + rank + 1 + round % 9) % 9973;
+        MPI_Request request;
+        CHECK_CALL(t, MPI_Iallreduce(in, out, count, MPI_INT, op, team->comms[0], &request));
+        CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+        for (int i = 0; i < count; ++i)
+            CHECK_INT(t, out[i], expected);
+    }
+    CHECK_CALL(t, MPI_Op_free(&op));
+    return NULL;
+}
+
+static int stay_inside(MPI_Comm comm, int key, void* extra, void* in, void* out, int* is_copied)
+{
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    for (int i = 0; i < 50000; ++i)
+        sched_yield();
+    *is_copied = 0;
+    return MPI_SUCCESS;
+}
+
+// Reduces while another thread stays in a callback, behind the door that the operator needs, longer
+// than anybody looks before he sleeps.
+static void reduce_beside_a_callback(struct check* t, struct team* team)
+{
+    struct team others[2] = {*team, *team};
+    pthread_t threads[2];
+    int key = MPI_KEYVAL_INVALID;
+    MPI_Comm self;
+    CHECK_CALL(t, MPI_Comm_create_keyval(stay_inside, MPI_COMM_NULL_DELETE_FN, &key, NULL));
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_SELF, &self));
+    CHECK_CALL(t, MPI_Comm_set_attr(self, key, NULL));
+    for (int i = 0; i < 2; ++i) {
+        others[i].comms[0] = team->comms[i];
+        others[i].rounds = 1;
+        CHECK_INT(t, pthread_create(&threads[i], NULL, reduce, &others[i]), 0);
+    }
+    for (int round = 0; round < 5; ++round) {
+        MPI_Comm copy;
+        CHECK_CALL(t, MPI_Comm_dup(self, &copy));
+        CHECK_CALL(t, MPI_Comm_free(&copy));
+    }
+    for (int i = 0; i < 2; ++i)
+        join(t, &others[i], threads[i]);
+    CHECK_CALL(t, MPI_Comm_free(&self));
+    CHECK_CALL(t, MPI_Comm_free_keyval(&key));
+}
+
 static void work_in_threads(struct check* t, const struct team* team)
 {
+    static void* (*const works[comm_count])(void*) = {make_and_free, reduce, exchange, reduce,
+                                                      make_and_free};
     struct team teams[comm_count];
     pthread_t threads[comm_count];
     for (int i = 0; i < comm_count; ++i) {
         teams[i] = *team;
         teams[i].comms[0] = team->comms[i];
-        CHECK_INT(
-            t, pthread_create(&threads[i], NULL, i % 2 == 0 ? make_and_free : exchange, &teams[i]),
-            0);
+        CHECK_INT(t, pthread_create(&threads[i], NULL, works[i], &teams[i]), 0);
     }
     for (int i = 0; i < comm_count; ++i)
         join(t, &teams[i], threads[i]);
@@ -260,6 +333,7 @@ static int test_main(void)
     for (int i = 0; i < 4; ++i)
         serve_who_left(&t, &team, i % 2);
     work_in_threads(&t, &team);
+    reduce_beside_a_callback(&t, &team);
     CHECK_CALL(&t, MPI_Barrier(MPI_COMM_WORLD));
     free_comms(&t, &team);
     MPI_Finalize();
