@@ -124,7 +124,7 @@ class QuickRun {
         const std::span<const GraphNode> nodes(stored.nodes, stored.node_count);
         const bool receives = std::ranges::any_of(
             nodes, [](const GraphNode& node) { return node.kind == NodeKind::receive; });
-        const Sender sender = receives ? Sender::goes_on : Sender::is_kept;
+        const Sender sender = receives ? Sender::exchanges : Sender::is_kept;
         return std::ranges::any_of(nodes, [&](const GraphNode& node) {
             return node.kind == NodeKind::send &&
                    driver.leaves_for_reading(scope.peer(node.peer),

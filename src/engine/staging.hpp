@@ -19,6 +19,7 @@
 
 #include "platform/atomic.hpp"
 #include "platform/cpu.hpp"
+#include "platform/mapping.hpp"
 #include "platform/streaming_copy.hpp"
 #include "transport/shm/reading_choice.hpp"
 #include "transport/shm/store_choice.hpp"
@@ -48,6 +49,7 @@ struct StagingSlot {
     // Full and awaited are the sender's doing, empty that of whoever took the piece out.
     alignas(platform::cache_line_bytes) std::atomic<State> state{State::empty};
     CopyJob* job = nullptr;  ///< of the piece that was put here last; the sender's executor's
+    bool is_new = true;      ///< nothing was put here yet; the sender's executor's
     // A piece that came before its message was matched, or to one who could not take it out: in a
     // list of the job, or of the receiver, until somebody does. The receiver's executor's.
     StagedPiece kept;
@@ -144,6 +146,10 @@ class Staging {
     void fill(StagingSlot* slot, CopyJob* job, const std::byte* source, std::size_t bytes) noexcept
     {
         take(slot, job);
+        if (std::exchange(slot->is_new, false)) [[unlikely]] {
+            // First, and all at once: what new pages cost says nothing of the ways to write.
+            platform::prepare_for_writing(slot->bytes, bytes);
+        }
         const bool streams = choice_.next_streams();
         const std::uint64_t begin = choice_.is_measured() ? platform::ticks() : 0;
         if (streams) {

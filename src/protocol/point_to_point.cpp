@@ -37,6 +37,12 @@ Offer offer_of(Driver& driver, Op& send) noexcept
         .reading = {}};
 }
 
+/// Of a rank whose call is `sender`.
+engine::Sender what_it_does(Driver& driver, engine::Sender sender)
+{
+    return expects_messages(driver.rank()) ? engine::Sender::exchanges : sender;
+}
+
 /// Whether the message of a send that is about to be offered had better be read whole by its
 /// receiver: not one that may be combined as it arrives.
 bool is_for_reading(Driver& driver, const Op& send)
@@ -46,7 +52,8 @@ bool is_for_reading(Driver& driver, const Op& send)
     return send.in_elements == engine::InElements::no && send.size_bytes <= node.whole_bytes_max &&
            receiver.process != driver.rank().process &&
            (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
-           driver.leaves_for_reading(send.peer, send.size_bytes, engine::Sender::goes_on);
+           driver.leaves_for_reading(send.peer, send.size_bytes,
+                                     what_it_does(driver, engine::Sender::goes_on));
 }
 
 std::uint64_t bytes_named(transport::FrameKind kind, const void* payload, std::size_t payload_bytes)
@@ -111,6 +118,7 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
     if (receive != nullptr) {
         pull_distant(driver, receive, frame.header, offer, sender);
     } else {
+        leave_distant(driver, offer, sender);
         keep_distant(driver, context, frame.header, {offer, sender});
     }
 }
@@ -136,32 +144,31 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     }
 }
 
-void make_offer(Driver& driver, Op* op)
+void offer(Driver& driver, Op* op, Completion completion)
 {
     if (op->graph == nullptr) {
         driver.mark_open(op);
     }
     if (driver.node().is_distant(op->peer)) [[unlikely]] {
-        offer_to_distant(driver, op);
+        offer_to_distant(driver, op, completion);
         return;
     }
-    Offer offer = offer_of(driver, *op);
+    Offer made = offer_of(driver, *op);
     op->copy_job = nullptr;
     if (is_for_reading(driver, *op)) {
-        offer.reading =
+        made.reading =
             driver.slot(op->peer).lane->offer_for_reading(transport::shm::Readable::whole);
     } else {
-        const transport::shm::ReadingAsked asked =
-            engine::choose_reading(driver, *op, offer.source);
+        const transport::shm::ReadingAsked asked = engine::choose_reading(driver, *op, made.source);
         if (asked.kind == transport::shm::Readable::alone) {
-            offer.reading = asked;
+            made.reading = asked;
         } else {
-            engine::offer_copy(driver, op, offer.source, asked);
+            engine::offer_copy(driver, op, made.source, asked);
         }
     }
     op->frame_kind = transport::FrameKind::request_to_send;
-    op->record_bytes = sizeof offer;
-    std::memcpy(op->record, &offer, sizeof offer);
+    op->record_bytes = sizeof made;
+    std::memcpy(op->record, &made, sizeof made);
 }
 
 }  // namespace
@@ -188,9 +195,7 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
     return receiver.process != driver.rank().process &&
            size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
            engine::was_inside_lately(node, receiver) &&
-           !driver.leaves_for_reading(
-               peer, size_bytes,
-               expects_messages(driver.rank()) ? engine::Sender::goes_on : sender);
+           !driver.leaves_for_reading(peer, size_bytes, what_it_does(driver, sender));
 }
 
 void register_protocols(engine::Node& node)
@@ -211,7 +216,7 @@ void register_protocols(engine::Node& node)
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.receive_at_once = &receive_at_once;
-    node.messages.make_offer = &make_offer;
+    node.messages.make_offer = [](Driver& driver, Op* op) { offer(driver, op, Completion::sent); };
     node.messages.withdraw_receives = &withdraw_receives;
     node.messages.post_answer = &post_answer;
     node.messages.bytes_named = &bytes_named;
@@ -244,9 +249,13 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
                                                    engine::Sender::goes_on)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
-        make_offer(driver, op);
+        offer(driver, op, is_synchronous ? Completion::matched : Completion::sent);
     }
+    const bool is_distant = driver.node().is_distant(op->peer);
     driver.post(op);
+    if (is_distant) [[unlikely]] {
+        push_offered(driver);
+    }
 }
 
 MatchContext& find_context(Driver& driver, std::uint32_t id)

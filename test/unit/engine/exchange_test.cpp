@@ -18,12 +18,20 @@ config::Knobs knobs_with(config::CoreCachesChoice caches)
     return knobs;
 }
 
+/// A core for each rank. From what length on messages are left to the system as a rule, which the
+/// caches of this machine would say, is not these tests' matter.
+void give_cores(InProcessNode& node)
+{
+    node.give_cores();
+    node.node().copied_by_system_min = UINT64_MAX;
+}
+
 /// Messages that two ranks which both wait send to each other, `distance` apart.
 struct Exchanged {
     Exchanged(Distance distance, config::CoreCachesChoice caches)
         : node(2, knobs_with(caches), distance)
     {
-        node.give_cores();
+        give_cores(node);
         for (std::uint32_t rank = 0; rank < 2; ++rank) {
             node.driver(rank).rank().waiting_threads.store(1);
             got[rank].resize(sent.size());
@@ -95,7 +103,7 @@ TEST(Exchange, IsStagedWhereTheyShareACache)
 struct OneWay {
     OneWay() : node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable)
     {
-        node.give_cores();
+        give_cores(node);
         node.driver(0).rank().waiting_threads.store(1);
         node.driver(1).rank().waiting_threads.store(1);
         receive = node.start_receive(1, 0, 1, got.data(), got.size());
@@ -113,7 +121,7 @@ struct OneWay {
 TEST(Exchange, ASenderWhoExpectsNothingIsInNone)
 {
     InProcessNode node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable);
-    node.give_cores();
+    give_cores(node);
     node.driver(1).rank().is_looking.store(1);
     const auto sent = numbered(3'000'001);
     (void)node.start_send(0, 1, 1, sent.data(), sent.size());
