@@ -186,16 +186,22 @@ void Driver::ring_called()
     }
 }
 
+bool Driver::settle_network()
+{
+    const bool is_settled = port_->settle();
+    ring_called();
+    return is_settled;
+}
+
 bool Driver::keeps_unsent()
 {
     if (!has_unsent()) [[likely]] {
         return false;
     }
-    if (!port_->settle()) {
+    if (!settle_network()) {
         network_looked_ns_ = 0;
         progress();
     }
-    ring_called();
     return port_->has_unsent() || !leave_held();
 }
 

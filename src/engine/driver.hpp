@@ -25,8 +25,9 @@ enum class Urgency : std::uint8_t {
 
 /// What a rank does that leaves a message to be read.
 enum class Sender : std::uint8_t {
-    is_kept,  ///< its call returns when the message has been read
-    goes_on,  ///< its call returns at once, or waits for messages of others in any case
+    is_kept,    ///< its call returns when the message has been read
+    goes_on,    ///< its call returns at once
+    exchanges,  ///< it waits for messages of others in any case
 };
 
 /// What a worker does for one rank with the rank's ownership word in hand: the rank's own threads,
@@ -107,6 +108,9 @@ class alignas(64) Driver {
     /// Before the rank goes away: looks whether what was sent has ended by now, as over most
     /// providers a short message has. True: somebody has to poll for it still.
     bool keeps_unsent();
+    /// Port::settle(), after which ranks of this process that it has taken something in for are
+    /// rung. Requires: there is a network.
+    bool settle_network();
     /// Before the rank sleeps or goes away: from now on the watch of this process hears of frames
     /// from other nodes. False: there may be some already, sweep again.
     bool listen();

@@ -152,8 +152,8 @@ struct RankState {
     PeerSlot** distant_slots = nullptr;  ///< of other peers, in blocks that are made when used
     PeerSlot* peers_waiting = nullptr;   ///< those with frames that wait for room
     bool lacks_memory = false;           ///< the last sweep found no memory for a lane to a peer
-    /// The last sweep ended before the lanes were empty, and the bells of what is there may be
-    /// gone: who leaves the word free sweeps once more, and leaves the rest to others.
+    /// The last sweep ended before the lanes were empty or all frames out, and no bell may come for
+    /// what is left: who leaves the word free sweeps once more, and leaves the rest to others.
     bool has_left_frames = false;
     /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
     /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.

@@ -15,9 +15,19 @@ namespace headway::protocol {
 using engine::Driver;
 using engine::Op;
 
-/// A message on its way to another node.
-struct Departure {
+namespace {
+
+/// Bytes that the network moves without frames: what its answers lead back to.
+struct Transfer {
+    std::uint32_t under_way = 0;  ///< reads, pushes, takings of one
+};
+
+}  // namespace
+
+/// A message on its way to another node: pushed, or in frames that its receiver has asked for.
+struct Departure : Transfer {
     Op* send = nullptr;
+    std::uint64_t push = 0;  ///< its number; 0: it goes in frames
     Ticket receive = 0;
     std::uint64_t sent_bytes = 0;
     std::uint64_t total_bytes = 0;
@@ -25,19 +35,25 @@ struct Departure {
     Departure* next = nullptr;
 };
 
-/// A message that is read out of another node's memory.
-struct Arrival {
+/// A message that comes from another node: read out of its memory, or pushed from there.
+struct Arrival : Transfer {
     Op* receive = nullptr;
     DistantOffer offer;
     void* target = nullptr;  ///< what the network gave for the receive's buffer, of this process
+    bool is_taken = false;   ///< of a push: the network knows where it goes
     std::uint64_t asked_bytes = 0;
     std::uint64_t total_bytes = 0;
-    std::uint32_t reads = 0;  ///< under way
     std::uint32_t sender = 0;
     Arrival* next = nullptr;
 };
 
 namespace {
+
+/// What the network answers when one of the transfer's is over.
+std::uint64_t cookie_of(Transfer& transfer) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(&transfer);
+}
 
 /// Of one read.
 constexpr std::uint64_t read_bytes_max = 1024 * 1024;
@@ -77,92 +93,164 @@ Ticket ticket_of(const transport::FrameHeader& header) noexcept
     return std::uint64_t{header.sequence} << 32 | header.context;
 }
 
-/// Puts a message behind the others, which go first.
-void add_departure(Driver& driver, Op* send, const DistantRequest& wanted, std::uint32_t peer)
+/// Puts a copy of a message behind the others, which go first.
+template <typename Message>
+Message& add(Driver& driver, Message** list, const Message& message)
 {
-    void* place = driver.allocator().allocate(sizeof(Departure));
+    void* place = driver.allocator().allocate(sizeof(Message));
     if (place == nullptr) {
         no_room(driver);
     }
-    auto* const made = new (place) Departure{
-        .send = send, .receive = wanted.receive, .total_bytes = wanted.bytes, .peer = peer};
-    Departure** end = &part_of(driver.rank()).departures;
-    while (*end != nullptr) {
-        end = &(*end)->next;
+    while (*list != nullptr) {
+        list = &(*list)->next;
     }
-    *end = made;
+    *list = new (place) Message(message);
+    return **list;
 }
 
-int start_reads(Driver& driver, Arrival& arrival);
+/// Of what the network says: false: later.
+bool is_begun(Driver& driver, base::Status status)
+{
+    if (status == base::Status::failed) {
+        platform::fatal(driver.rank().job_rank, driver.node().network->failure());
+    }
+    return status == base::Status::done;
+}
 
-/// Whether the message can be read. It is begun at once: a call that receives what was offered long
-/// ago may be followed by no sweep.
-bool add_arrival(Driver& driver, Op* receive, const DistantOffer& offer, std::uint32_t sender,
-                 std::uint64_t bytes)
+/// Starts what there is room for; the number of transfers that were started. A message is begun
+/// when it is matched: a call that receives what was offered long ago may be followed by no sweep.
+int start_transfers(Driver& driver, Arrival& arrival);
+
+void add_arrival(Driver& driver, const Arrival& arrival)
+{
+    (void)start_transfers(driver, add(driver, &part_of(driver.rank()).arrivals, arrival));
+}
+
+/// Whether the message can be read.
+bool read_distant(Driver& driver, Op* receive, const DistantOffer& offer, std::uint32_t sender,
+                  std::uint64_t bytes)
 {
     void* target = nullptr;
     if (!driver.node().network->can_read() ||
         !driver.port()->prepare_target(receive->address, bytes, &target)) {
         return false;
     }
-    void* place = driver.allocator().allocate(sizeof(Arrival));
-    if (place == nullptr) {
-        no_room(driver);
-    }
-    auto* const made = new (place) Arrival{.receive = receive,
-                                           .offer = offer,
-                                           .target = target,
-                                           .total_bytes = bytes,
-                                           .sender = sender};
-    Arrival** end = &part_of(driver.rank()).arrivals;
-    while (*end != nullptr) {
-        end = &(*end)->next;
-    }
-    *end = made;
-    (void)start_reads(driver, *made);
+    Arrival arrival;
+    arrival.receive = receive;
+    arrival.offer = offer;
+    arrival.target = target;
+    arrival.total_bytes = bytes;
+    arrival.sender = sender;
+    add_arrival(driver, arrival);
     return true;
 }
 
-/// The number of reads that were started.
+/// By its receiver's names.
+transport::Pushed pushed_in(Driver& driver, const DistantOffer& offer,
+                            std::uint32_t sender) noexcept
+{
+    return {driver.node().job_rank(sender), offer.push, offer.size_bytes};
+}
+
+void take_distant(Driver& driver, Op* receive, const DistantOffer& offer, std::uint32_t sender,
+                  std::uint64_t bytes)
+{
+    Arrival arrival;
+    arrival.receive = receive;
+    arrival.offer = offer;
+    arrival.total_bytes = bytes;
+    arrival.sender = sender;
+    add_arrival(driver, arrival);
+}
+
 int start_reads(Driver& driver, Arrival& arrival)
 {
     int started = 0;
-    while (arrival.asked_bytes < arrival.total_bytes && arrival.reads < reads_a_message) {
+    while (arrival.asked_bytes < arrival.total_bytes && arrival.under_way < reads_a_message) {
         const std::uint64_t bytes =
             std::min(read_bytes_max, arrival.total_bytes - arrival.asked_bytes);
-        const base::Status status =
-            driver.port()->read(driver.node().job_rank(arrival.sender), arrival.offer.exposure,
-                                arrival.asked_bytes, arrival.receive->address + arrival.asked_bytes,
-                                bytes, arrival.target, reinterpret_cast<std::uintptr_t>(&arrival));
-        if (status == base::Status::failed) {
-            platform::fatal(driver.rank().job_rank, driver.node().network->failure());
-        }
-        if (status != base::Status::done) {
+        if (!is_begun(driver, driver.port()->read(driver.node().job_rank(arrival.sender),
+                                                  arrival.offer.exposure, arrival.asked_bytes,
+                                                  arrival.receive->address + arrival.asked_bytes,
+                                                  bytes, arrival.target, cookie_of(arrival)))) {
             break;
         }
         arrival.asked_bytes += bytes;
-        ++arrival.reads;
+        ++arrival.under_way;
         ++started;
     }
     return started;
 }
 
-/// All bytes are there: the sender may have its memory back.
+int start_transfers(Driver& driver, Arrival& arrival)
+{
+    if (arrival.offer.push == 0) {
+        return start_reads(driver, arrival);
+    }
+    if (arrival.is_taken ||
+        !is_begun(driver, driver.port()->take_pushed(
+                              pushed_in(driver, arrival.offer, arrival.sender),
+                              arrival.receive->address, arrival.total_bytes, cookie_of(arrival)))) {
+        return 0;
+    }
+    arrival.is_taken = true;
+    ++arrival.under_way;
+    return 1;
+}
+
+bool is_there(const Arrival& arrival) noexcept
+{
+    return arrival.under_way == 0 &&
+           (arrival.offer.push != 0 ? arrival.is_taken
+                                    : arrival.asked_bytes == arrival.total_bytes);
+}
+
+/// All bytes are there: where they were read, the sender may have its memory back.
 void finish_arrival(Driver& driver, Arrival* arrival)
 {
-    driver.port()->release_target(arrival->target);
-    const DistantRequest answer{.send = arrival->offer.send};
-    if (!driver.post_record(arrival->sender, transport::FrameKind::distant_request, answer)) {
-        no_room(driver);
+    if (arrival->offer.push == 0) {
+        driver.port()->release_target(arrival->target);
+        const DistantRequest answer{.send = arrival->offer.send};
+        if (!driver.post_record(arrival->sender, transport::FrameKind::distant_request, answer)) {
+            no_room(driver);
+        }
     }
     Op* const receive = arrival->receive;
     driver.allocator().free(arrival);
     driver.complete(receive);
 }
 
+/// Whether the frame of an op has not been posted yet.
+bool waits_for_room(Driver& driver, const Op* op)
+{
+    const Op* waiting = driver.slot(op->peer).waiting.first();
+    while (waiting != nullptr && waiting != op) {
+        waiting = waiting->next;
+    }
+    return waiting != nullptr;
+}
+
+/// True: all of it has left, and its offer too.
+bool push_out(Driver& driver, Departure& departure, int* events)
+{
+    if (departure.sent_bytes == 0 &&
+        is_begun(driver, driver.port()->push({driver.node().job_rank(departure.peer),
+                                              departure.push, departure.total_bytes},
+                                             departure.send->address, cookie_of(departure)))) {
+        departure.sent_bytes = departure.total_bytes;
+        ++departure.under_way;
+        ++*events;
+    }
+    return departure.sent_bytes != 0 && departure.under_way == 0 &&
+           !waits_for_room(driver, departure.send);
+}
+
 /// True: all of it has left.
 bool advance(Driver& driver, Departure& departure, int* frames)
 {
+    if (departure.push != 0) {
+        return push_out(driver, departure, frames);
+    }
     const std::uint64_t longest = driver.node().network->frame_bytes_max();
     while (departure.sent_bytes < departure.total_bytes && *frames < frames_a_turn) {
         const std::uint64_t bytes = std::min(longest, departure.total_bytes - departure.sent_bytes);
@@ -177,24 +265,55 @@ bool advance(Driver& driver, Departure& departure, int* frames)
     return departure.sent_bytes == departure.total_bytes;
 }
 
-}  // namespace
+/// True: the message need not be asked for.
+bool push_to_distant(Driver& driver, Op* send, DistantOffer* offer)
+{
+    if (send->size_bytes <= driver.node().knobs.eager_limit) {
+        return false;
+    }
+    const std::uint32_t receiver = driver.node().job_rank(send->peer);
+    if (!driver.node().network->knows(receiver)) {
+        driver.node().introduce(receiver);
+    }
+    offer->push = driver.port()->reserve_push(receiver, send->size_bytes);
+    if (offer->push == 0) {
+        return false;
+    }
+    Departure departure;
+    departure.send = send;
+    departure.push = offer->push;
+    departure.total_bytes = send->size_bytes;
+    departure.peer = send->peer;
+    (void)add(driver, &part_of(driver.rank()).departures, departure);
+    return true;
+}
 
-void offer_to_distant(Driver& driver, Op* send)
+/// Where the message can be read, or asked for.
+void lay_out_for_distant(Driver& driver, Op* send, DistantOffer* offer)
 {
     Tickets& tickets = part_of(driver.rank()).tickets;
-    DistantOffer offer{.send = tickets.issue(driver.allocator(), send, send->peer, 0),
-                       .size_bytes = send->size_bytes,
-                       .exposure = {}};
-    if (offer.send == 0) {
+    offer->send = tickets.issue(driver.allocator(), send, send->peer, 0);
+    if (offer->send == 0) {
         no_room(driver);
     }
     if (send->size_bytes >= driver.node().knobs.network_read_min && send->size_bytes != 0 &&
         driver.node().network->can_read()) {
-        tickets.find(offer.send, send->peer)->exposed =
-            driver.port()->expose(send->address, send->size_bytes, &offer.exposure);
-        if (tickets.find(offer.send, send->peer)->exposed == nullptr) {
-            offer.exposure = {};
+        tickets.find(offer->send, send->peer)->exposed =
+            driver.port()->expose(send->address, send->size_bytes, &offer->exposure);
+        if (tickets.find(offer->send, send->peer)->exposed == nullptr) {
+            offer->exposure = {};
         }
+    }
+}
+
+}  // namespace
+
+void offer_to_distant(Driver& driver, Op* send, Completion completion)
+{
+    DistantOffer offer;
+    offer.size_bytes = send->size_bytes;
+    if (completion == Completion::matched || !push_to_distant(driver, send, &offer)) {
+        lay_out_for_distant(driver, send, &offer);
     }
     send->frame_kind = transport::FrameKind::distant_offer;
     send->record_bytes = sizeof offer;
@@ -211,12 +330,24 @@ DistantOffer read_offer(Driver& driver, const transport::Frame& frame)
     return frame.record<DistantOffer>();
 }
 
+void leave_distant(Driver& driver, const DistantOffer& offer, std::uint32_t sender)
+{
+    if (offer.push != 0) {
+        driver.port()->leave_pushed(pushed_in(driver, offer, sender));
+    }
+}
+
 void pull_distant(Driver& driver, Op* receive, const transport::FrameHeader& header,
                   const DistantOffer& offer, std::uint32_t sender)
 {
     const std::uint64_t bytes = note_match(receive, header, offer.size_bytes);
+    if (offer.push != 0) {
+        keep_open(driver, receive);
+        take_distant(driver, receive, offer, sender, bytes);
+        return;
+    }
     if (bytes != 0 && offer.exposure.key != transport::Exposure::no_key &&
-        add_arrival(driver, receive, offer, sender, bytes)) {
+        read_distant(driver, receive, offer, sender, bytes)) {
         keep_open(driver, receive);
         return;
     }
@@ -256,7 +387,12 @@ void take_request(Driver& driver, const transport::Frame& frame, std::uint32_t s
         driver.complete(send);
         return;
     }
-    add_departure(driver, send, wanted, sender);
+    Departure departure;
+    departure.send = send;
+    departure.receive = wanted.receive;
+    departure.total_bytes = wanted.bytes;
+    departure.peer = sender;
+    (void)add(driver, &part_of(driver.rank()).departures, departure);
 }
 
 void take_bytes(Driver& driver, const transport::Frame& frame, std::uint32_t sender)
@@ -280,13 +416,27 @@ void take_bytes(Driver& driver, const transport::Frame& frame, std::uint32_t sen
 
 namespace {
 
-/// Sends what there is room for; the number of frames.
+/// The number of transfers that the network says are over.
+int note_ended_transfers(Driver& driver)
+{
+    int ended = 0;
+    std::uint64_t cookie = 0;
+    while (driver.port()->poll_transfer(cookie)) {
+        --reinterpret_cast<Transfer*>(cookie)->under_way;
+        ++ended;
+    }
+    return ended;
+}
+
+/// Sends what there is room for, up to a turn's frames; the number of frames and pushes.
 int move_departures(Driver& driver)
 {
     int frames = 0;
     for (Departure** link = &part_of(driver.rank()).departures; *link != nullptr;) {
         Departure* const departure = *link;
         if (!advance(driver, *departure, &frames)) {
+            // Nobody tells of room that was there all the time.
+            driver.rank().has_left_frames |= departure->push == 0 && frames >= frames_a_turn;
             link = &departure->next;
             continue;
         }
@@ -298,19 +448,14 @@ int move_departures(Driver& driver)
     return frames;
 }
 
-/// Starts reads there is room for, and ends messages that are there; the number of both.
+/// Starts transfers there is room for, and ends messages that are there; the number of both.
 int move_arrivals(Driver& driver)
 {
     int events = 0;
-    std::uint64_t cookie = 0;
-    while (driver.port()->poll_read(cookie)) {
-        --reinterpret_cast<Arrival*>(cookie)->reads;
-        ++events;
-    }
     for (Arrival** link = &part_of(driver.rank()).arrivals; *link != nullptr;) {
         Arrival* const arrival = *link;
-        events += start_reads(driver, *arrival);
-        if (arrival->asked_bytes < arrival->total_bytes || arrival->reads != 0) {
+        events += start_transfers(driver, *arrival);
+        if (!is_there(*arrival)) {
             link = &arrival->next;
             continue;
         }
@@ -323,11 +468,24 @@ int move_arrivals(Driver& driver)
 
 }  // namespace
 
+void push_offered(Driver& driver)
+{
+    if (part_of(driver.rank()).departures == nullptr || move_departures(driver) == 0) {
+        return;
+    }
+    // What the system has taken at once is over: nobody need look after it while the rank computes.
+    (void)driver.settle_network();
+    if (note_ended_transfers(driver) != 0) {
+        (void)move_departures(driver);
+    }
+}
+
 int move_distant(Driver& driver)
 {
-    const RankPart& part = part_of(driver.rank());
-    const int moved = part.departures != nullptr ? move_departures(driver) : 0;
-    return part.arrivals != nullptr ? moved + move_arrivals(driver) : moved;
+    if (!part_of(driver.rank()).has_distant()) {
+        return 0;
+    }
+    return note_ended_transfers(driver) + move_departures(driver) + move_arrivals(driver);
 }
 
 }  // namespace headway::protocol

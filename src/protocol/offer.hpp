@@ -54,6 +54,7 @@ struct DistantOffer {
     Ticket send = 0;
     std::uint64_t size_bytes = 0;
     transport::Exposure exposure;  ///< where its bytes can be read, if they can
+    std::uint64_t push = 0;        ///< number under which they are on their way; 0: they are not
 };
 static_assert(sizeof(DistantOffer) <= transport::inline_bytes_max);
 

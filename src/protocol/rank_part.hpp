@@ -19,7 +19,7 @@ struct RankPart {
     std::uint64_t unexpected_bytes = 0;  ///< held for eager messages without a receive
     Tickets tickets;                     ///< ops that ranks of other nodes know
     Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
-    Arrival* arrivals = nullptr;         ///< messages that are read from other nodes, likewise
+    Arrival* arrivals = nullptr;         ///< messages that come from other nodes, likewise
     Lookout lookout;                     ///< of receives of point-to-point messages
 
     bool has_distant() const noexcept { return departures != nullptr || arrivals != nullptr; }

@@ -30,6 +30,8 @@ struct NetworkOptions {
     std::uint32_t rank_count = 0;  ///< of the job
     /// Most bytes of frames to one rank that it has not taken yet.
     std::uint64_t window_bytes = std::uint64_t{1} << 20;
+    /// Most bytes of pushes to one rank that it has not received yet; 0: nothing is pushed.
+    std::uint64_t push_bytes_max = 0;
     std::string provider;  ///< name of a libfabric provider; empty: the best there is
     /// Others find out what has become of hosts, so a frame that was lost on its way in is nobody's
     /// end: anybody may have begun to send it.
@@ -59,6 +61,13 @@ struct Exposure {
 
     std::uint64_t address = 0;
     std::uint64_t key = no_key;
+};
+
+/// Bytes that a rank has pushed, as their receiver names them.
+struct Pushed {
+    std::uint32_t rank = 0;
+    std::uint64_t number = 0;  ///< among the pushes of that rank to this one, from 1 on
+    std::uint64_t bytes = 0;
 };
 
 /// A rank's end of the network.
@@ -98,13 +107,33 @@ class Port {
     /// returns after the last one; it may be null. False: the provider refuses.
     virtual bool prepare_target(void* address, std::size_t bytes, void** target) noexcept = 0;
     virtual void release_target(void* target) noexcept = 0;
-    /// Starts reading `bytes` bytes from `offset` on. done: poll_read() will answer `cookie`;
+    /// Starts reading `bytes` bytes from `offset` on. done: poll_transfer() will answer `cookie`;
     /// retry_*, failed: as post().
     virtual base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
                               void* address, std::size_t bytes, void* target,
                               std::uint64_t cookie) noexcept = 0;
-    /// A read that has ended, found by a poll() before. False: there is none.
-    virtual bool poll_read(std::uint64_t& cookie) noexcept = 0;
+
+    /// The number of a push of `bytes` bytes to `rank`, to be begun after those with lower numbers;
+    /// or 0: too much that it has not received is on its way, or nothing is pushed to it, or it has
+    /// to be introduced first. The receiver learns the number, and the bytes, from a frame.
+    virtual std::uint64_t reserve_push(std::uint32_t rank, std::size_t bytes) noexcept = 0;
+    /// Starts sending the bytes at `address` to `to.rank`, which need not have said where they go:
+    /// until it does they wait on the way, and later pushes behind them. done: poll_transfer() will
+    /// answer `cookie` when the memory is the caller's again; retry_*, failed: as post().
+    virtual base::Status push(const Pushed& to, const void* address,
+                              std::uint64_t cookie) noexcept = 0;
+    /// What was pushed here, and nobody has a place for yet: if it keeps a later push from coming
+    /// in it is taken into memory of the port, until take_pushed(). Once for each number; what does
+    /// not go with what has come makes the network fail, here and there.
+    virtual void leave_pushed(const Pushed& what) noexcept = 0;
+    /// Takes what was pushed here to `address`, the first `bytes` bytes of it. done:
+    /// poll_transfer() will answer `cookie`; retry_*, failed: as post().
+    virtual base::Status take_pushed(const Pushed& what, void* address, std::size_t bytes,
+                                     std::uint64_t cookie) noexcept = 0;
+
+    /// A read, a push, or the taking of one that has ended, found by a poll() before. False: there
+    /// is none.
+    virtual bool poll_transfer(std::uint64_t& cookie) noexcept = 0;
 
     /// Whether `rank` takes eager messages, by the newest frame from it.
     virtual bool takes_eager(std::uint32_t rank) noexcept = 0;
@@ -117,10 +146,10 @@ class Port {
     /// of the system do for all. They go with the next poll() or prepare_sleep(). Who does neither
     /// soon sees to it that somebody calls Network::send_held().
     virtual bool has_held() const noexcept = 0;
-    /// Bytes of messages that are read by this rank, or may be read from it.
+    /// Bytes of messages that are read or taken by this rank, may be read from it, or are pushed.
     virtual std::uint64_t bytes_under_way() const noexcept = 0;
-    /// Takes note of frames that have left by now, and looks for nothing else. False: something
-    /// else has come, poll. Then, or not: see poll_called().
+    /// Takes note of frames and pushes that have left by now, and looks for nothing else. False:
+    /// something else has come, poll. Then, or not: see poll_called().
     virtual bool settle() noexcept = 0;
     /// Whether the newest post or read for some rank was refused because it is not connected. The
     /// descriptor need not tell when it is: who wants to send has to try again now and then.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -165,6 +166,34 @@ class OfiEndpoint {
     std::unique_ptr<ofi::OfiNetwork> networks_[2];
     std::string why_not_;
     int under_way_ = 0;
+};
+
+/// Tests of what moves between two ranks without frames, while both look.
+class OfiTransferTest : public ::testing::TestWithParam<const char*> {
+  protected:
+    /// A frame that has come is counted, and forgotten.
+    void look(std::uint32_t rank)
+    {
+        Frame frame;
+        std::uint32_t sender = 0;
+        if (link.port(rank).poll(frame, sender)) {
+            ++frames_[rank];
+            link.port(rank).release();
+        }
+    }
+    template <typename Condition>
+    void await(Condition&& condition)
+    {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+        while (!condition()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing moves";
+            look(0);
+            look(1);
+        }
+    }
+
+    OfiEndpoint link;
+    int frames_[2] = {0, 0};
 };
 
 }  // namespace headway::transport

@@ -4,7 +4,6 @@
 // got all that it has asked for.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -37,7 +36,7 @@ class Readable {
     void* exposed_ = nullptr;
 };
 
-class OfiReadsTest : public ::testing::TestWithParam<const char*> {
+class OfiReadsTest : public OfiTransferTest {
   protected:
     void SetUp() override
     {
@@ -55,6 +54,12 @@ class OfiReadsTest : public ::testing::TestWithParam<const char*> {
         }
     }
 
+    void TearDown() override
+    {
+        EXPECT_EQ(frames_[0], 0);
+        EXPECT_EQ(frames_[1], 0);
+    }
+
     /// `rank` reads all that there is room for in `target`.
     void read(std::uint32_t rank, const Readable& from, std::vector<std::byte>& target)
     {
@@ -66,26 +71,8 @@ class OfiReadsTest : public ::testing::TestWithParam<const char*> {
     bool has_read(std::uint32_t rank)
     {
         std::uint64_t cookie = 0;
-        return link.port(rank).poll_read(cookie);
+        return link.port(rank).poll_transfer(cookie);
     }
-    void look(std::uint32_t rank)
-    {
-        Frame frame;
-        std::uint32_t sender = 0;
-        ASSERT_FALSE(link.port(rank).poll(frame, sender));
-    }
-    template <typename Condition>
-    void await(Condition&& condition)
-    {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
-        while (!condition()) {
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing moves";
-            look(0);
-            look(1);
-        }
-    }
-
-    OfiEndpoint link;
 };
 
 TEST_P(OfiReadsTest, AShortOneOvertakesALongOneOfTheOtherWay)

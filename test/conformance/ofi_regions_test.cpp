@@ -95,7 +95,7 @@ class OfiRegionsTest : public ::testing::TestWithParam<const char*> {
                    base::Status::done;
         });
         std::uint64_t cookie = 0;
-        await([&] { return link.port(1).poll_read(cookie); });
+        await([&] { return link.port(1).poll_transfer(cookie); });
         link.port(1).release_target(prepared);
         link.port(0).conceal(exposed);
         EXPECT_EQ(std::memcmp(source.bytes() + offset, target.bytes() + offset, count), 0);

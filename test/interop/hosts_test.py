@@ -151,12 +151,28 @@ class Jobs(HostsTest):
         self.run_between(2, 1, "100000", eager_limit="0")
         self.run_between(3, 2, "20000", unexpected_limit="0", cma="off")
 
+    def test_long_messages_are_read(self) -> None:
+        self.run_between(2, 1, "300000", network_push_max="0")
+        self.run_between(2, 1, "100000", network_push_max="0", network_read_min="0",
+                         eager_limit="0")
+
     def test_long_messages_in_frames(self) -> None:
-        self.run_between(2, 1, "300000", network_read_min="1T")
-        self.run_between(2, 1, "100000", network_read_min="0", eager_limit="0")
+        self.run_between(2, 1, "300000", network_push_max="0", network_read_min="1T")
+
+    def test_some_long_messages_do_not_wait_to_be_asked_for(self) -> None:
+        self.run_between(2, 1, "300000", network_push_max="400K")
+        self.run_between(4, 2, "300000", network_push_max="400K", network_read_min="1T",
+                         eager_limit="0")
+
+    def test_a_wrong_setting_is_told(self) -> None:
+        for _ in range(8):  # a launcher that ends the job at once may drop what it has not read
+            done = self.start(2, 1, self.between, "0", eager_limit="much")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("HEADWAY_EAGER_LIMIT is 'much'", done.stderr)
 
     def test_a_small_window(self) -> None:
-        self.run_between(2, 1, "300000", network_window="128K", network_read_min="1T")
+        self.run_between(2, 1, "300000", network_window="128K", network_push_max="0",
+                         network_read_min="1T")
 
 
     def test_a_start_reads_little(self) -> None:
@@ -235,7 +251,7 @@ class RegisteredMemory(HostsTest):
             self.assertEqual(read, 2 * [used])
 
     def test_sockets_need_none_of_it(self) -> None:
-        sender, receiver = self.counts()
+        sender, receiver = self.counts(network_push_max="0")
         self.assertEqual((sender["hits"], sender["misses"]), (0, 40))
         self.assertEqual(receiver["misses"], 0)
 

@@ -19,7 +19,15 @@ inline constexpr std::uint64_t first_free_key = 16;
 /// What a completion leads back to: the provider's context, which comes first.
 struct Target {
     fi_context2 context{};
-    enum class Kind : std::uint8_t { send, receive, read } kind = Kind::send;
+    enum class Kind : std::uint8_t {
+        send,     ///< a SendSlot
+        receive,  ///< a ReceiveBlock
+        // TransferSlots:
+        read,
+        push,
+        take,   ///< of a push, to where its receiver wants it
+        drain,  ///< likewise, into memory of the port
+    } kind = Kind::send;
 };
 
 class OfiPort;
@@ -62,12 +70,13 @@ class SendSlots {
     SendSlot* free_ = nullptr;
 };
 
-/// A read of another rank's memory.
-struct ReadSlot : Target {
+/// Bytes of a long message on their way without frames.
+struct TransferSlot : Target {
     std::size_t bytes = 0;
-    OfiPort* port = nullptr;  ///< who reads
-    std::uint32_t rank = 0;   ///< whose memory it is
+    OfiPort* port = nullptr;  ///< whose transfer it is
+    std::uint32_t rank = 0;   ///< the other end
     std::uint64_t cookie = 0;
+    std::uint64_t number = 0;  ///< of a push
 };
 
 /// Memory that the provider fills with frames from its beginning on, one after the other where it

@@ -66,16 +66,31 @@ void OfiNetwork::read_error(const Look& look) noexcept
         lose_arrival(static_cast<ReceiveBlock*>(target), error.flags, text);
         return;
     }
-    if (target->kind == Target::Kind::read) {
-        fail("memory of " + describe(static_cast<ReadSlot*>(target)->rank) +
-             " cannot be read over " + description_ + " (" + text +
-             "); is it alive, and its network up?");
+    if (target->kind != Target::Kind::send) {
+        lose_transfer(*static_cast<TransferSlot*>(target), text);
         return;
     }
     auto* const slot = static_cast<SendSlot*>(target);
     fail(describe(slot->rank) + " cannot be reached over " + description_ + " (" + text +
          "); is it alive, and its network up?");
     end_send(*slot, look);
+}
+
+void OfiNetwork::lose_transfer(const TransferSlot& slot, const std::string& why) noexcept
+{
+    const std::string name = describe(slot.rank);
+    const std::string what =
+        slot.kind == Target::Kind::read   ? "memory of " + name + " cannot be read"
+        : slot.kind == Target::Kind::push ? "a long message to " + name + " cannot be sent"
+                                          : "a long message of " + name + " was lost";
+    fail(what + " over " + description_ + " (" + why + "); is it alive, and its network up?");
+}
+
+/// What a rank has pushed and what it has said of it do not go together.
+void OfiNetwork::fail_push(std::uint32_t rank) noexcept
+{
+    fail("a long message of " + describe(rank) + " came over " + description_ +
+         " otherwise than it was offered");
 }
 
 /// What began to come and did not end, or is longer than any frame. Strangers can do that. If it
@@ -216,9 +231,15 @@ bool OfiNetwork::take_completion(const fi_cq_data_entry& entry, const Look& look
         end_send(*static_cast<SendSlot*>(target), look);
         return false;
     }
-    if (target->kind == Target::Kind::read) {
-        auto& slot = *static_cast<ReadSlot*>(target);
-        slot.port->end_read(slot);
+    if (target->kind != Target::Kind::receive) {
+        auto& slot = *static_cast<TransferSlot*>(target);
+        const bool is_pushed_here =
+            target->kind == Target::Kind::take || target->kind == Target::Kind::drain;
+        if (is_pushed_here && entry.len != slot.bytes) {
+            fail_push(slot.rank);
+            return false;
+        }
+        slot.port->end_transfer(slot);
         call(*slot.port, look);
         return false;
     }

@@ -72,15 +72,18 @@ base::Result<Fabric> Fabric::open(Info info)
     if (made.has_streams() && (used.caps & FI_RMA) != 0) {
         open_endpoint(made.reader);
     }
+    if (made.has_streams() && (used.caps & FI_TAGGED) != 0) {
+        open_endpoint(made.pusher);
+    }
     if (calls.have_failed()) {
         return calls.failure();
     }
     return made;
 }
 
-bool Fabric::has_streams() const noexcept
+bool has_streams(const fi_info& info) noexcept
 {
-    const std::string_view name = info->fabric_attr->prov_name;
+    const std::string_view name = info.fabric_attr->prov_name;
     return name == "net" || name == "tcp";
 }
 
@@ -130,11 +133,11 @@ int Fabric::clear_descriptor() const noexcept
     return code == 0 ? -FI_EAGAIN : code == -FI_ETIMEDOUT ? 0 : code;
 }
 
-base::Result<std::string> Fabric::name() const
+base::Result<std::string> Fabric::name_of(fid_ep& endpoint)
 {
     std::string name(256, '\0');
     std::size_t bytes = name.size();
-    const int code = fi_getname(&endpoint->fid, name.data(), &bytes);
+    const int code = fi_getname(&endpoint.fid, name.data(), &bytes);
     if (code != 0) {
         return describe_failure("fi_getname", code);
     }

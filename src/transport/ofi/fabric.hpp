@@ -10,6 +10,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 
 #include <memory>
 #include <string>
@@ -46,6 +47,9 @@ struct Wanted {
 /// uses libfabric. Failure: nothing fits; the sentence says what there is.
 base::Result<Info> choose_provider(const Wanted& wanted);
 
+/// Whether all that goes from one endpoint of the provider to another one is one stream of bytes.
+bool has_streams(const fi_info& info) noexcept;
+
 /// The sentence that `call` failed with a negative errno of libfabric.
 base::Failure describe_failure(std::string_view call, long code);
 
@@ -62,6 +66,9 @@ struct Fabric {
     /// Reads go by it, so over connections of their own: where a connection is one stream, what is
     /// asked for would wait behind all bytes that others have asked for. Null: there are none.
     Owned<fid_ep> reader;
+    /// Likewise for what is pushed (Port::push), from here and to here: it waits in its stream
+    /// until its receiver takes it, so nothing else may be behind it. Null: nothing is pushed.
+    Owned<fid_ep> pusher;
 
     /// Opens all of it; the endpoint is ready for use.
     static base::Result<Fabric> open(Info info);
@@ -70,10 +77,9 @@ struct Fabric {
         return (info->domain_attr->mr_mode & mr_mode) != 0;
     }
     fid_ep* reads_by() const noexcept { return reader ? reader.get() : endpoint.get(); }
-    /// Whether all that goes from one endpoint to another one is one stream of bytes.
-    bool has_streams() const noexcept;
-    /// The endpoint's own address. Failure: it has none.
-    base::Result<std::string> name() const;
+    bool has_streams() const noexcept { return ofi::has_streams(*info); }
+    /// What one of the endpoints is called by others. Failure: it has no name.
+    static base::Result<std::string> name_of(fid_ep& endpoint);
     /// Readable when there may be completions, after clear_descriptor(); negative: there is none.
     int descriptor() const noexcept;
     /// Before each sleep on the descriptor; the caller then looks once more for completions, since

@@ -11,6 +11,9 @@ namespace {
 /// Longest frame with its header: what layered providers still send in one piece of their own.
 constexpr std::size_t frame_bytes = 16 * 1024;
 
+/// In an address between the names of the endpoint and of the pusher, if there is one.
+constexpr char pusher_mark = '+';
+
 /// What providers of hardware want to know of memory: all that one reads into, while it has pages,
 /// by the addresses that it has, and under keys of their own. The last two cannot be asked of a
 /// layer, which hands addresses on to a provider that was not asked.
@@ -62,6 +65,7 @@ OfiNetwork::OfiNetwork(Fabric fabric, const NetworkOptions& options)
              .own_count = options.own_count,
              .rank_count = options.rank_count},
       window_bytes_(options.window_bytes),
+      push_bytes_max_(options.push_bytes_max),
       are_hosts_watched_(options.are_hosts_watched),
       may_hold_(options.may_hold)
 {
@@ -136,11 +140,18 @@ base::Outcome OfiNetwork::prepare()
     }
     packet_bytes_max_ = bytes;
     payload_bytes_max_ = bytes - sizeof(WireHeader);
-    const auto name = fabric_.name();
+    const auto name = Fabric::name_of(*fabric_.endpoint);
     if (!name) {
         return base::Failure{name.sentence()};
     }
     address_ = std::string(fabric_.info->fabric_attr->prov_name) + ":" + hex_of(name.value());
+    if (pushes()) {
+        const auto name_of_pusher = Fabric::name_of(*fabric_.pusher);
+        if (!name_of_pusher) {
+            return base::Failure{name_of_pusher.sentence()};
+        }
+        address_ += pusher_mark + hex_of(name_of_pusher.value());
+    }
     if (fabric_.info->addr_format == FI_SOCKADDR || fabric_.info->addr_format == FI_SOCKADDR_IN ||
         fabric_.info->addr_format == FI_SOCKADDR_IN6) {
         socket_address_ = name.value();
@@ -172,20 +183,36 @@ base::Outcome OfiNetwork::introduce(std::uint32_t rank, std::string_view address
                              "'; set HEADWAY_OFI_PROVIDER to one that all hosts have"};
     }
     const std::lock_guard guard(lock_);
-    const auto known = processes_.find(address);
-    fi_addr_t there = known != processes_.end() ? known->second : FI_ADDR_UNSPEC;
+    auto known = processes_.find(address);
     if (known == processes_.end()) {
-        const std::string bytes = bytes_of(address.substr(colon + 1));
-        if (bytes.empty() ||
-            fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &there, 0, nullptr) != 1) {
+        const std::string_view names = address.substr(colon + 1);
+        const std::size_t mark = std::min(names.find(pusher_mark), names.size());
+        Destination there;
+        there.address = insert_address(names.substr(0, mark));
+        if (mark != names.size()) {
+            there.push_address = insert_address(names.substr(mark + 1));
+        }
+        if (there.address == FI_ADDR_UNSPEC ||
+            (mark != names.size() && there.push_address == FI_ADDR_UNSPEC)) {
             return base::Failure{"the network address of " + name +
                                  " makes no sense here; do "
                                  "all hosts have the same libfabric provider?"};
         }
-        processes_.emplace(address, there);
+        known = processes_.emplace(address, there).first;
     }
-    destinations_.try_emplace(rank, Destination{there, name});
+    destinations_.try_emplace(rank, known->second).first->second.name = name;
     return base::Done{};
+}
+
+/// FI_ADDR_UNSPEC: it makes no sense to the provider.
+fi_addr_t OfiNetwork::insert_address(std::string_view hex) noexcept
+{
+    const std::string bytes = bytes_of(hex);
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    return !bytes.empty() &&
+                   fi_av_insert(fabric_.addresses.get(), bytes.data(), 1, &there, 0, nullptr) == 1
+               ? there
+               : FI_ADDR_UNSPEC;
 }
 
 bool OfiNetwork::knows(std::uint32_t rank) const noexcept
@@ -278,14 +305,16 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
     return false;
 }
 
-/// Completions are read as long as the port has frames under way. Over most providers a short one
-/// has left when fi_send returns, and its completion is there without a look at any socket. What
+/// Completions are read as long as the port has something under way. Over most providers a short
+/// frame has left when fi_send returns, and what is pushed often, and the completion is there
+/// without a look at any socket. What
 /// has come with them is dealt with as far as to a frame of the port's own.
 bool OfiNetwork::settle(OfiPort& port) noexcept
 {
     const Look look{&port, &port.called_};
     const auto is_of_send = [](const fi_cq_data_entry& entry) {
-        return static_cast<Target*>(entry.op_context)->kind == Target::Kind::send;
+        const Target::Kind kind = static_cast<Target*>(entry.op_context)->kind;
+        return kind == Target::Kind::send || kind == Target::Kind::push;
     };
     for (;;) {
         const bool are_sends =
@@ -295,7 +324,9 @@ bool OfiNetwork::settle(OfiPort& port) noexcept
         if (!are_sends || !failure_.empty()) {
             return false;
         }
-        if (port.in_flight_.load(std::memory_order_relaxed) == 0 || !read_completions(look)) {
+        const bool is_all_gone =
+            port.in_flight_.load(std::memory_order_relaxed) == 0 && port.pushes_under_way_ == 0;
+        if (is_all_gone || !read_completions(look)) {
             return true;
         }
     }

@@ -29,8 +29,11 @@ namespace headway::transport::ofi {
 
 /// Where frames for a rank go.
 struct Destination {
-    fi_addr_t address = FI_ADDR_UNSPEC;  ///< of its process, which other ranks may share
-    std::string name;                    ///< for sentences
+    // Of its process, which other ranks may share.
+    fi_addr_t address = FI_ADDR_UNSPEC;
+    fi_addr_t push_address =
+        FI_ADDR_UNSPEC;  ///< of its pusher; unspecified: nothing is pushed there
+    std::string name;    ///< for sentences
 };
 
 class OfiNetwork final : public Network {
@@ -63,12 +66,20 @@ class OfiNetwork final : public Network {
 
     base::Outcome prepare();
     void open_regions(const NetworkOptions& options);
+    fi_addr_t insert_address(std::string_view hex) noexcept;
     OfiPort& port_of(std::uint32_t rank) noexcept { return *ports_[rank - judge_.own_rank]; }
     /// Whoever looks, and where he finds whom to ring.
     struct Look {
         OfiPort* port = nullptr;  ///< null: the watch
         std::vector<std::uint32_t>* called = nullptr;
     };
+    /// Whether long messages may leave before they are asked for. A stream that waits for one rank
+    /// of a process would keep others of it waiting.
+    bool pushes() const noexcept
+    {
+        return push_bytes_max_ != 0 && fabric_.pusher != nullptr && ports_.size() == 1 &&
+               !fabric_.has_mode(FI_MR_LOCAL);
+    }
     // All below: under the lock.
     bool look_for(OfiPort& port) noexcept;
     bool settle(OfiPort& port) noexcept;
@@ -81,6 +92,8 @@ class OfiNetwork final : public Network {
     bool read_completions(const Look& look) noexcept;
     void read_error(const Look& look) noexcept;
     void lose_arrival(ReceiveBlock* block, std::uint64_t flags, const std::string& why) noexcept;
+    void lose_transfer(const TransferSlot& slot, const std::string& why) noexcept;
+    void fail_push(std::uint32_t rank) noexcept;
     bool take_completion(const fi_cq_data_entry& entry, const Look& look) noexcept;
     bool take_arrival(ReceiveBlock& block, const fi_cq_data_entry& entry,
                       const Look& look) noexcept;
@@ -98,6 +111,7 @@ class OfiNetwork final : public Network {
     Fabric fabric_;
     Judge judge_;
     const std::uint64_t window_bytes_;
+    const std::uint64_t push_bytes_max_;
     const bool are_hosts_watched_;
     const bool may_hold_;
     std::size_t packet_bytes_max_ = 0;
@@ -109,8 +123,8 @@ class OfiNetwork final : public Network {
 
     mutable std::mutex lock_;  ///< of all below, and of the ports
     std::vector<std::unique_ptr<OfiPort>> ports_;
-    std::map<std::string, fi_addr_t, std::less<>>
-        processes_;  ///< by what they say their address is
+    std::map<std::string, Destination, std::less<>>
+        processes_;  ///< by what they say their address is; without names
     std::unordered_map<std::uint32_t, Destination> destinations_;  ///< by rank
     SendSlots slots_;
     ReceiveBlocks blocks_;

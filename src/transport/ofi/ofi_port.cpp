@@ -29,6 +29,12 @@ constexpr std::uint32_t frames_at_once = 2;
 /// Ranks whose frames are held at a time; each takes a slot.
 constexpr std::size_t peers_held_max = 8;
 
+/// From a count to what a header says that it has become: windows are much shorter than the circle.
+std::uint32_t distance(std::uint64_t count, std::uint32_t said) noexcept
+{
+    return said - static_cast<std::uint32_t>(count);
+}
+
 }  // namespace
 
 /// Null: there was no contact yet. Most ranks are asked for several times in a row.
@@ -191,7 +197,8 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     wire.version = wire_version;
     wire.kind = kind;
     wire.flags = is_full_ ? wire_is_full : std::uint8_t{0};
-    wire.taken = peer.taken;
+    wire.taken = static_cast<std::uint32_t>(peer.taken);
+    wire.pushes_taken = static_cast<std::uint32_t>(peer.pushes_taken);
     wire.sender = rank_;
     wire.receiver = peer.rank;
     wire.number = peer.frames_sent;
@@ -217,6 +224,10 @@ base::Status OfiPort::transmit(Peer& peer, FrameKind kind, const FrameHeader& he
     }
     ++peer.frames_sent;
     peer.told = peer.taken;
+    peer.pushes_told = peer.pushes_taken;
+    if (std::exchange(peer.is_owed, false)) [[unlikely]] {
+        std::erase(owing_, &peer);
+    }
     if (kind != FrameKind::none) {
         peer.sent += bytes;
     }
@@ -245,14 +256,11 @@ void OfiPort::owe(Peer& peer) noexcept
 /// Tells what was taken to whom it is due, as far as the provider has room.
 void OfiPort::pay() noexcept
 {
-    std::erase_if(owing_, [&](Peer* peer) {
-        if (peer->destination == nullptr ||
-            transmit(*peer, FrameKind::none, {}, nullptr, 0) != base::Status::done) {
-            return false;
+    for (std::size_t left = owing_.size(); left-- != 0;) {
+        if (owing_[left]->destination != nullptr) {
+            (void)transmit(*owing_[left], FrameKind::none, {}, nullptr, 0);
         }
-        peer->is_owed = false;
-        return true;
-    });
+    }
 }
 
 void OfiPort::announce_full(bool is_full) noexcept
@@ -284,9 +292,12 @@ OfiPort::Order OfiPort::place(const WireHeader& header) noexcept
     if (ahead < 0) {
         return Order::past;
     }
-    const std::uint64_t acknowledged = peer != nullptr ? peer->acknowledged : 0;
-    const std::uint64_t sent = peer != nullptr ? peer->sent : 0;
-    const bool is_possible = header.taken >= acknowledged && header.taken <= sent;
+    const bool is_possible =
+        peer != nullptr
+            ? distance(peer->acknowledged, header.taken) <= peer->sent - peer->acknowledged &&
+                  distance(peer->pushes_acknowledged, header.pushes_taken) <=
+                      peer->pushed - peer->pushes_acknowledged
+            : header.taken == 0 && header.pushes_taken == 0;
     return ahead == 0 && is_possible ? Order::next : Order::broken;
 }
 
@@ -295,7 +306,8 @@ OfiPort::Peer& OfiPort::accept(const WireHeader& header) noexcept
 {
     Peer& peer = peer_of(header.sender);
     ++peer.frames_received;
-    peer.acknowledged = header.taken;
+    peer.acknowledged += distance(peer.acknowledged, header.taken);
+    peer.pushes_acknowledged += distance(peer.pushes_acknowledged, header.pushes_taken);
     peer.takes_eager = (header.flags & wire_is_full) == 0;
     return peer;
 }
@@ -358,6 +370,9 @@ bool OfiPort::poll_next(Frame& frame, std::uint32_t& sender) noexcept
 
 bool OfiPort::settle() noexcept
 {
+    if (current_.peer != nullptr) {  // another frame would take its place
+        return false;
+    }
     const std::lock_guard guard(network_.lock_);
     return network_.settle(*this);
 }
@@ -396,8 +411,8 @@ bool OfiPort::poll_called(std::uint32_t& rank) noexcept
 /// Whether the rank finds something without a look at the system.
 bool OfiPort::has_news() const noexcept
 {
-    return current_.peer != nullptr || is_called_ || !letters_.empty() || !reads_ended_.empty() ||
-           !network_.failure_.empty();
+    return current_.peer != nullptr || is_called_ || !letters_.empty() ||
+           !transfers_ended_.empty() || !network_.failure_.empty();
 }
 
 /// Nobody pays or sends in the place of a rank that goes, and its last look may have found the

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -47,7 +48,14 @@ class OfiPort final : public Port {
     base::Status read(std::uint32_t rank, const Exposure& exposure, std::uint64_t offset,
                       void* address, std::size_t bytes, void* target,
                       std::uint64_t cookie) noexcept override;
-    bool poll_read(std::uint64_t& cookie) noexcept override;
+
+    std::uint64_t reserve_push(std::uint32_t rank, std::size_t bytes) noexcept override;
+    base::Status push(const Pushed& to, const void* address,
+                      std::uint64_t cookie) noexcept override;
+    void leave_pushed(const Pushed& what) noexcept override;
+    base::Status take_pushed(const Pushed& what, void* address, std::size_t bytes,
+                             std::uint64_t cookie) noexcept override;
+    bool poll_transfer(std::uint64_t& cookie) noexcept override;
 
     bool takes_eager(std::uint32_t rank) noexcept override;
     void announce_full(bool is_full) noexcept override;
@@ -75,19 +83,41 @@ class OfiPort final : public Port {
   private:
     friend class OfiNetwork;
 
+    /// What was pushed to this rank, and is not where its receiver wants it: there is no receive
+    /// yet, or one that does not take all of it.
+    struct Waiting {
+        std::uint64_t bytes = 0;
+        std::unique_ptr<std::byte[]> memory;  ///< null: it is still on its way
+        bool is_here = false;                 ///< in `memory`
+        // Of its receive, once there is one.
+        bool is_wanted = false;
+        void* target = nullptr;
+        std::size_t target_bytes = 0;
+        std::uint64_t cookie = 0;
+    };
     /// What lies between this rank and another one.
     struct Peer {
         std::uint32_t rank = 0;
         const Destination* destination = nullptr;  ///< null: perhaps not introduced yet; owner's
         bool takes_eager = true;
-        bool is_owed = false;                ///< in owing_
-        bool is_unconnected = false;         ///< for frames
-        bool are_reads_unconnected = false;  ///< they have a connection of their own
+        bool is_owed = false;                 ///< in owing_
+        bool is_unconnected = false;          ///< for frames
+        bool are_reads_unconnected = false;   ///< they have a connection of their own
+        bool are_pushes_unconnected = false;  ///< likewise
         // Bytes of frames since the start, headers included.
         std::uint64_t sent = 0;
         std::uint64_t acknowledged = 0;  ///< of those, taken by the peer
         std::uint64_t taken = 0;         ///< of the peer's frames, by us
         std::uint64_t told = 0;          ///< of those, the peer knows
+        // The same of pushes.
+        std::uint64_t pushed = 0;
+        std::uint64_t pushes_acknowledged = 0;
+        std::uint64_t pushes_taken = 0;
+        std::uint64_t pushes_told = 0;
+        std::uint64_t pushes_reserved = 0;  ///< numbers up to this one
+        std::uint64_t pushes_begun = 0;     ///< likewise
+        std::uint64_t latest_taken = 0;  ///< highest number of a push of the peer that had a place
+        std::map<std::uint64_t, Waiting> waiting;  ///< pushes of the peer, by number
         std::uint32_t frames_sent = 0;
         std::uint32_t frames_received = 0;
         SendSlot* held = nullptr;  ///< frames that wait for others; the peer is in held_
@@ -128,7 +158,29 @@ class OfiPort final : public Port {
     enum class Order : std::uint8_t { next, past, broken };
     Order place(const WireHeader& header) noexcept;
     Peer& accept(const WireHeader& header) noexcept;
-    void end_read(ReadSlot& slot) noexcept;
+
+    /// What ended with a transfer; taken note of by the owner.
+    struct Ended {
+        std::uint64_t cookie = 0;
+        Peer* pusher = nullptr;  ///< null: nothing of a peer's pushes was taken
+        std::uint64_t bytes = 0;
+    };
+    struct TransferName {
+        Target::Kind kind = Target::Kind::read;
+        std::uint32_t rank = 0;
+        std::size_t bytes = 0;
+        std::uint64_t cookie = 0;
+        std::uint64_t number = 0;
+    };
+    TransferSlot& next_transfer(const TransferName& name);
+    void begin_transfer(TransferSlot& slot) noexcept;
+    void end_transfer(TransferSlot& slot) noexcept;
+    std::uint64_t tag_of(std::uint32_t sender, std::uint32_t receiver,
+                         std::uint64_t number) const noexcept;
+    base::Status receive_pushed(const TransferName& name, void* address) noexcept;
+    void drain(Peer& peer, std::uint64_t number, Waiting& what) noexcept;
+    void drain_before(Peer& peer, std::uint64_t number) noexcept;
+    void hand_out(Peer& peer, std::uint64_t number) noexcept;
 
     OfiNetwork& network_;
     const std::uint32_t rank_;
@@ -151,10 +203,12 @@ class OfiPort final : public Port {
     bool sleeps_ = false;                ///< and wants to be called
     bool wants_room_ = false;            ///< a frame or a read was refused
 
-    std::atomic<std::uint64_t> bytes_under_way_{0};  ///< changed under the lock
-    std::vector<std::unique_ptr<ReadSlot>> reads_;   ///< made when first needed
-    std::vector<ReadSlot*> reads_free_;
-    std::vector<std::uint64_t> reads_ended_;
+    std::atomic<std::uint64_t> bytes_under_way_{0};         ///< changed under the lock
+    std::vector<std::unique_ptr<TransferSlot>> transfers_;  ///< made when first needed
+    std::vector<TransferSlot*> transfers_free_;
+    std::vector<Ended> transfers_ended_;
+    std::uint32_t reads_under_way_ = 0;
+    std::uint32_t pushes_under_way_ = 0;
 };
 
 }  // namespace headway::transport::ofi

@@ -47,8 +47,15 @@ int rank_interface(const fi_info& info)
 }
 
 /// Sets of capabilities, the most useful first; the last is what there must be.
-constexpr std::array<std::uint64_t, 4> capabilities = {
-    FI_MSG | FI_RMA | FI_MULTI_RECV, FI_MSG | FI_MULTI_RECV, FI_MSG | FI_RMA, FI_MSG};
+constexpr std::array<std::uint64_t, 5> capabilities = {
+    FI_MSG | FI_RMA | FI_MULTI_RECV | FI_TAGGED, FI_MSG | FI_RMA | FI_MULTI_RECV,
+    FI_MSG | FI_MULTI_RECV, FI_MSG | FI_RMA, FI_MSG};
+
+/// Whether a provider with a set of them is worth having: tags are for what is pushed (fabric.hpp).
+bool has_use(const fi_info& info, std::uint64_t wanted_capabilities)
+{
+    return (wanted_capabilities & FI_TAGGED) == 0 || has_streams(info);
+}
 
 /// What every provider must do for us. Null: no memory.
 Info make_hints(std::uint64_t wanted_capabilities)
@@ -175,7 +182,8 @@ base::Result<Info> choose_provider(const Wanted& wanted)
         }
         for (const fi_info* info = list; info != nullptr; info = info->next) {
             const std::tuple value(place_of(*info), i, rank_interface(*info));
-            if (is_wanted(*info, wanted) && (best == nullptr || value < best_value)) {
+            if (is_wanted(*info, wanted) && has_use(*info, capabilities[i]) &&
+                (best == nullptr || value < best_value)) {
                 best = info;
                 best_value = value;
             }

@@ -4,7 +4,6 @@
 // it is read into, is registered: by the cache, which may have it still.
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include "transport/ofi/ofi_network.hpp"
 #include "transport/ofi/ofi_port.hpp"
@@ -13,8 +12,8 @@ namespace headway::transport::ofi {
 
 namespace {
 
-/// Reads under way at a time; more wait with the engine.
-constexpr std::size_t reads_max = 32;
+/// Reads of a port under way at a time; more wait with the engine.
+constexpr std::uint32_t reads_max = 32;
 
 /// Memory that others may read.
 struct Exposed {
@@ -83,23 +82,16 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
         return base::Status::failed;
     }
     Peer& peer = *introduced_peer_of(rank);  // it has sent an offer
-    if (reads_free_.empty()) {
-        if (reads_.size() == reads_max) {
-            return refuse(base::Status::retry_lane_full);
-        }
-        reads_.push_back(std::make_unique<ReadSlot>());
-        reads_.back()->kind = Target::Kind::read;
-        reads_free_.push_back(reads_.back().get());
+    if (reads_under_way_ == reads_max) {
+        return refuse(base::Status::retry_lane_full);
     }
-    ReadSlot* const slot = reads_free_.back();
-    slot->rank = rank;
-    slot->port = this;
-    slot->cookie = cookie;
+    TransferSlot& slot =
+        next_transfer({.kind = Target::Kind::read, .rank = rank, .bytes = bytes, .cookie = cookie});
     void* const descriptor =
         target != nullptr ? region_of(*static_cast<Registration*>(target)).descriptor() : nullptr;
     const long code =
         fi_read(network_.fabric_.reads_by(), address, bytes, descriptor, peer.destination->address,
-                exposure.address + offset, exposure.key, &slot->context);
+                exposure.address + offset, exposure.key, &slot.context);
     if (code == -FI_EAGAIN) {
         note(peer.are_reads_unconnected, true);
         return refuse(base::Status::retry_not_connected);
@@ -111,28 +103,8 @@ base::Status OfiPort::read(std::uint32_t rank, const Exposure& exposure, std::ui
         return base::Status::failed;
     }
     note(peer.are_reads_unconnected, false);
-    slot->bytes = bytes;
-    bytes_under_way_.fetch_add(bytes, std::memory_order_relaxed);  // a hint
-    reads_free_.pop_back();
+    begin_transfer(slot);
     return base::Status::done;
-}
-
-void OfiPort::end_read(ReadSlot& slot) noexcept
-{
-    bytes_under_way_.fetch_sub(slot.bytes, std::memory_order_relaxed);  // a hint
-    reads_ended_.push_back(slot.cookie);
-    reads_free_.push_back(&slot);
-}
-
-bool OfiPort::poll_read(std::uint64_t& cookie) noexcept
-{
-    const std::lock_guard guard(network_.lock_);
-    if (reads_ended_.empty()) {
-        return false;
-    }
-    cookie = reads_ended_.back();
-    reads_ended_.pop_back();
-    return true;
 }
 
 }  // namespace headway::transport::ofi

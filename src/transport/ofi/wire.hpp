@@ -20,10 +20,11 @@ struct WireHeader {
     FrameKind kind = FrameKind::none;  ///< none: the frame only says what was taken
     std::uint8_t flags = 0;
     std::uint64_t proof = 0;  ///< keyed number of the rest, by the job's secret
-    std::uint64_t taken = 0;  ///< bytes of frames from the receiver that the sender has taken, ever
-    std::uint32_t sender = 0;    ///< rank in the job
-    std::uint32_t receiver = 0;  ///< likewise: what was meant for another rank is worth nothing
-    std::uint32_t number = 0;    ///< of the frame among those of (sender, receiver), around
+    std::uint32_t taken = 0;  ///< bytes of frames from the receiver that the sender took, around
+    std::uint32_t pushes_taken = 0;  ///< likewise of what the receiver has pushed
+    std::uint32_t sender = 0;        ///< rank in the job
+    std::uint32_t receiver = 0;      ///< likewise: what was meant for another rank is worth nothing
+    std::uint32_t number = 0;        ///< of the frame among those of (sender, receiver), around
     std::uint32_t payload_bytes = 0;
     FrameHeader message;
 };
@@ -32,7 +33,7 @@ static_assert(sizeof(WireHeader) == 56 && std::is_trivially_copyable_v<WireHeade
               "the proof covers every byte");
 
 inline constexpr std::uint32_t wire_magic = 0x48'57'59'01;
-inline constexpr std::uint16_t wire_version = 4;
+inline constexpr std::uint16_t wire_version = 5;
 /// Frames that travel together begin at multiples of it.
 inline constexpr std::size_t frame_alignment = 8;
 /// Where the next frame begins in a packet of which `bytes` are used.

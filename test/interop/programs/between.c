@@ -100,6 +100,37 @@ static void exchange(size_t bytes, int round)
     free(requests);
 }
 
+// Several messages to the rank's opposite, received from the last one to the first, of which there
+// is less room than message. Each of them has come before the first is received, or perhaps not.
+static void backwards(size_t bytes, bool have_come)
+{
+    enum { messages = 7, all_but_one = messages - 1 };
+    const int peer = (rank + size / 2) % size, from = (rank + size - size / 2) % size;
+    unsigned char* out = filled(bytes + messages, 0);
+    unsigned char* in = malloc(messages * bytes);
+    MPI_Request requests[messages];
+    for (int i = 0; i < messages; ++i)
+        MPI_Isend(out + i, (int)bytes, MPI_BYTE, peer, i, MPI_COMM_WORLD, &requests[i]);
+    if (have_come) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Probe(from, all_but_one, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = messages - 1; i >= 0; --i) {
+        const size_t room = i == 0 ? bytes / 3 : bytes;
+        unsigned char* const place = in + (size_t)i * bytes;
+        const int code =
+            MPI_Recv(place, (int)room, MPI_BYTE, from, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        require((code == MPI_SUCCESS) == (room == bytes), "a message has another length");
+        for (size_t k = 0; k < room; ++k)
+            require(place[k] == value(from, 0, k + (size_t)i), "a message is wrong");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+    free(out);
+    free(in);
+}
+
 static void report_under_way(void)
 {
     if (rank == 0) {
@@ -220,6 +251,10 @@ int main(int argc, char** argv)
     for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths); ++i) {
         exchange(lengths[i], 2 * i);
         exchange(lengths[i], 2 * i + 1);
+    }
+    if (largest > 0) {
+        backwards(largest, true);
+        backwards(largest, false);
     }
     const char* const progress = getenv("HEADWAY_PROGRESS");
     if (progress == NULL || strcmp(progress, "none") != 0) {

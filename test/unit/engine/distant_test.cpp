@@ -9,24 +9,30 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "engine/away.hpp"
 #include "engine/wait.hpp"
+#include "engine/worker.hpp"
 #include "in_process_node.hpp"
 #include "platform/cpu.hpp"
+#include "protocol/offer.hpp"
 #include "transport/network.hpp"
 
 namespace headway::engine {
 namespace {
 
-/// Nothing ever comes over it, and nobody is told of anything, not even that the other rank is
-/// connected now.
+/// Nothing comes over it but what the test brings, and nobody is told of anything, not even that
+/// the other rank is connected now.
 class MutePort final : public transport::Port {
   public:
+    /// The next look finds the request for all of the message that was offered last.
+    void bring_request() noexcept { is_wanted_ = true; }
     /// Thread rule: any thread.
     void connect(bool is_connected) noexcept { is_connected_.store(is_connected); }
     int accepted() const noexcept { return accepted_; }
@@ -34,17 +40,27 @@ class MutePort final : public transport::Port {
     /// Who prepares to sleep finds that something has come for that rank. Before anybody waits.
     void bring_for(std::uint32_t rank) noexcept { brought_ = rank; }
 
-    base::Status post(std::uint32_t, transport::FrameKind, const transport::FrameHeader&,
-                      const void*, std::size_t) noexcept override
+    base::Status post(std::uint32_t, transport::FrameKind kind, const transport::FrameHeader&,
+                      const void* payload, std::size_t) noexcept override
     {
+        if (kind == transport::FrameKind::distant_offer) {
+            protocol::DistantOffer offer;
+            std::memcpy(&offer, payload, sizeof offer);
+            request_ = {.send = offer.send, .receive = 1, .bytes = offer.size_bytes};
+        }
         is_unconnected_ = !is_connected_.load();
         accepted_ += is_unconnected_ ? 0 : 1;
         return is_unconnected_ ? base::Status::retry_not_connected : base::Status::done;
     }
-    bool poll(transport::Frame&, std::uint32_t&) noexcept override
+    bool poll(transport::Frame& frame, std::uint32_t& sender) noexcept override
     {
         ++polls_;
-        return false;
+        frame = {.kind = transport::FrameKind::distant_request,
+                 .header = {},
+                 .payload = reinterpret_cast<const std::byte*>(&request_),
+                 .payload_bytes = sizeof request_};
+        sender = 1;
+        return std::exchange(is_wanted_, false);
     }
     bool poll_next(transport::Frame&, std::uint32_t&) noexcept override { return false; }
     bool settle() noexcept override { return true; }
@@ -70,7 +86,18 @@ class MutePort final : public transport::Port {
     {
         return base::Status::failed;
     }
-    bool poll_read(std::uint64_t&) noexcept override { return false; }
+    std::uint64_t reserve_push(std::uint32_t, std::size_t) noexcept override { return 0; }
+    base::Status push(const transport::Pushed&, const void*, std::uint64_t) noexcept override
+    {
+        return base::Status::failed;
+    }
+    void leave_pushed(const transport::Pushed&) noexcept override {}
+    base::Status take_pushed(const transport::Pushed&, void*, std::size_t,
+                             std::uint64_t) noexcept override
+    {
+        return base::Status::failed;
+    }
+    bool poll_transfer(std::uint64_t&) noexcept override { return false; }
     bool takes_eager(std::uint32_t) noexcept override { return true; }
     void announce_full(bool) noexcept override {}
     bool has_unsent() const noexcept override { return false; }
@@ -87,6 +114,8 @@ class MutePort final : public transport::Port {
   private:
     static constexpr std::uint32_t nobody = UINT32_MAX;
 
+    protocol::DistantRequest request_{};
+    bool is_wanted_ = false;
     std::atomic<bool> is_connected_{true};
     int accepted_ = 0;
     std::atomic<int> polls_{0};  // of two ranks, in some tests
@@ -117,6 +146,7 @@ class MuteNetwork final : public transport::Network {
     void fall_silent() noexcept { is_awaited_.store(false); }
     int deliveries() const noexcept { return deliveries_.load(); }
     void bring_for(std::uint32_t rank) noexcept { port_.bring_for(rank); }
+    void bring_request() noexcept { port_.bring_request(); }
 
     const std::string& address() const noexcept override { return nothing_; }
     const std::string& socket_address() const noexcept override { return nothing_; }
@@ -200,6 +230,27 @@ TEST_F(DistantTest, WhoLeavesSomethingRefusedIsLookedAfterBeforeTheNetworkCalls)
     EXPECT_TRUE(send->word.is_complete());
     ASSERT_TRUE(driver.listen());
     EXPECT_EQ(driver.look_again_ns(), 0);
+}
+
+/// What there is room for leaves, though nobody tells of room that was there all the time: a call
+/// that has sent its share leaves the rest to others.
+TEST_F(DistantTest, WhoLeavesAMessageThatIsWantedIsHelpedWithTheRest)
+{
+    const std::vector<std::byte> message(1 << 20);
+    const int frames = static_cast<int>(message.size() / network.frame_bytes_max());
+    Driver& driver = node.driver(0);
+    Op* const send = node.start_send(0, 1, 1, message.data(), message.size());
+    network.bring_request();
+    driver.progress();
+    leave_word(driver);
+    ASSERT_FALSE(send->word.is_complete());
+    ASSERT_LT(network.accepted(), 1 + frames);
+    Worker agent(node.node(), nullptr);
+    while (agent.help()) {
+    }
+    EXPECT_EQ(network.accepted(), 1 + frames);
+    EXPECT_TRUE(send->word.is_complete());
+    take_word(driver);
 }
 
 /// A burst of calls looks at the network once in a while, all others do each time.
