@@ -180,10 +180,15 @@ TEST_P(MemoryWatchTest, OnlyPrivateMemoryOfNoFileIsWatched)
     const auto at = reinterpret_cast<std::uintptr_t>(shared);
     EXPECT_FALSE(watch->watch({at, at + page}));
     ::munmap(shared, page);
-    EXPECT_FALSE(watch->watch({at, at + page}));  // nothing is there
+    EXPECT_FALSE(watch->watch({0, page}));  // nothing is there, nor put there by other threads
     const auto code = reinterpret_cast<std::uintptr_t>(&yield_core);
     EXPECT_FALSE(watch->watch({code, code + 1}));
     const Area area(3);
+    // The listener is up once it has told something: a thread that starts may map memory into the
+    // gap.
+    ASSERT_TRUE(watch->watch(area.range(0, 3)));
+    ASSERT_EQ(::madvise(area.at(0), page, MADV_DONTNEED), 0);
+    EXPECT_EQ(pages_changed(area, 3), Pages({0}));
     ASSERT_EQ(::munmap(area.at(1), page), 0);
     EXPECT_FALSE(watch->watch(area.range(0, 3)));  // a gap
     EXPECT_TRUE(watch->watch(area.range(0, 1)));
