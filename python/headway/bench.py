@@ -159,7 +159,7 @@ def _bench(options: argparse.Namespace, name: str) -> tuple[list[dict[str, Any]]
     settings = {label: libraries.settings_line(entry.library, shows_cma, is_on_hosts)
                 for label, entry in measured.items()}
     about = {"machine": presentation.machine(), "cores": cores, "quick": options.quick,
-             "command": _command_line(options, name)}
+             "date": time.strftime("%Y-%m-%d"), "command": _command_line(options, name)}
     sampling_s = SAMPLING_QUICK_S if options.quick else description.sampling_s or SAMPLING_S
     budget_ms = max(CASE_BUDGET_LEAST_MS, sampling_s * 1e3 / len(plan.cases))
     tell = teller("bench", time.monotonic())

@@ -3,8 +3,8 @@
 
 {format, title, claims, benches, timelines}. A claim is summary.Claim as an object; timelines, which
 the caller adds, are {title, facts, page}: whole pages of traces. A bench: {name, title,
-command, facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts and notes
-are sentences, settings lists of [library, text], work (calibrated) of [case, text]; maps and ranks
+command, facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts (machine;
+cores; date and rounds) and notes are sentences, settings lists of [library, text], work (calibrated) of [case, text]; maps and ranks
 are those of heat.py. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
 ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or {library,
 skipped}, raw being how many samples a round has; ratios {rival, min, lower, median, upper, samples,
@@ -89,7 +89,8 @@ def _bench(head: Entry, lines: Sequence[Entry]) -> dict[str, Any]:
     voids = len(head["voids"])
     facts = (
         f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}; measured "
-        f"on cores {','.join(map(str, head['cores']))}; {head['rounds']} rounds, {voids} void"
+        f"on cores {','.join(map(str, head['cores']))}; {head['date']}, {head['rounds']} rounds, "
+        f"{voids} void"
     )
     return {
         "name": head["bench"],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bench prints: the tables for people and the JSON lines for tools.
 
-JSON lines: first {bench, title, machine, cores, quick, command, rounds, voids, settings, variants,
+JSON lines: first {bench, title, machine, cores, quick, date, command, rounds, voids, settings, variants,
 metrics, not_measured}, with {work} where work was calibrated, a metric being {name, unit, better,
 judged, note}; then for every metric, case and library {bench, case, library, metric, unit, samples,
 min, median, lower, upper, raw} where samples are the figures of the rounds and raw all samples of

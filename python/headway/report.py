@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`headway report FILE|DIR ... [-o PAGE]`: one HTML page that needs nothing else.
+"""`headway report FILE|DIR ... [-o PAGE]`: one HTML page that needs nothing else, or Markdown.
 
 FILE is the trace of a program that ran with HEADWAY_TRACE=FILE: the page is its timeline. Or it is
 what `headway bench NAME --json FILE` wrote, also several of them: the page shows the figures beside
 those of rivals, with maps of communication by computation time where cells were measured. A DIR
 stands for the files of 'headway bench --json' in it (*.json, *.jsonl), and for the traces among
-these files, whose timelines follow the figures. Exit code: 0 the page is written, 2 it is not.
+these files, whose timelines follow the figures. A PAGE of figures that ends in .md is written as
+Markdown: tables of all figures, without pictures and timelines. Exit code: 0 the page is written, 2 it is not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headway import charts, timeline, trace
+from headway import charts, markdown, timeline, trace
 
 PAGE = Path(__file__).resolve().parent / "page"
 # By format of the data: template, styles, scripts. Parts share one scope, in this order.
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a file that HEADWAY_TRACE named, or files of 'headway bench --json', "
                              "or folders with these")
     parser.add_argument("-o", "--output", type=Path, metavar="PAGE",
-                        help="the page (default: beside the first FILE, ending in .html)")
+                        help="the page (default: beside the first FILE, ending in .html); "
+                             "figures as tables of Markdown where it ends in .md")
     parser.add_argument("--title", help="title of the page (default: name of FILE)")
 
 
@@ -49,13 +51,17 @@ def main(options: argparse.Namespace) -> int:
         print(f"headway report: the page would replace {output}; name it with -o.",
               file=sys.stderr)
         return 2
+    is_markdown = output.suffix == ".md"
     try:
         data, told = _read(options.files, options.title)
+        if is_markdown and data["format"] != charts.FORMAT:
+            raise charts.ChartsError(f"a trace is shown by a page in HTML; end {output} in .html.")
     except (trace.TraceError, charts.ChartsError) as error:
         print(f"headway report: {error}", file=sys.stderr)
         return 2
     try:
-        output.write_text(render(data), encoding="utf-8")
+        made = markdown.render(data) if is_markdown else render(data)
+        output.write_text(made, encoding="utf-8")
     except OSError as error:
         print(f"headway report: the page cannot be written ({error}); give -o a file that can.",
               file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from headway import charts, report, summary, trace
+from headway import charts, markdown, report, summary, trace
 
 SPREAD = {"samples": [1.0, 2.0, 3.0], "min": 1.0, "median": 2.0, "lower": 1.5, "upper": 2.5}
 NO_LIMIT = {"required": None, "sign": None, "aim": None, "verdict": None}
@@ -29,6 +29,7 @@ def head(**changes: Any) -> dict[str, Any]:
         "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.5},
         "cores": [0, 1],
         "quick": False,
+        "date": "2026-11-29",
         "command": "./dev bench latency",
         "rounds": 3,
         "voids": [],
@@ -131,6 +132,54 @@ class PageDataTest(unittest.TestCase):
             charts.page_data([old, figures("a")], "T")
 
 
+class MarkdownTest(unittest.TestCase):
+    """The same as tables."""
+
+    def page(self, *entries: dict[str, Any]) -> str:
+        return markdown.render(charts.page_data(entries, "T"))
+
+    def test_a_row_has_figures_the_best_one_and_the_verdict(self) -> None:
+        page = self.page(head(), figures("headway"), figures("a", median=1.5), speedup())
+        self.assertIn("| case | headway | a | speed-up | against | required |", page)
+        self.assertIn("| 8 B | 2 (1) | **1.5** (1) | 2 (1.5 .. 2.5) | a | >= 1 **missed** |", page)
+        self.assertIn("`./dev bench latency`: measured on cores 0,1; 2026-11-29, 3 rounds, 0 void.",
+                      page)
+        self.assertIn("P, 2 cores, kernel K. ", page)
+
+    def test_limits_that_do_not_hold_come_first(self) -> None:
+        page = self.page(head(), figures("headway"), speedup(), speedup(verdict="holds", case="x"))
+        self.assertIn("Of 2 limits 1 hold, 1 are missed, 0 are open.", page)
+        claims = page.split("## latency")[0]
+        self.assertIn("| latency | 8 B | speed-up of t_us | 2 (1.5 .. 2.5) | a | >= 1 | **missed**",
+                      claims)
+        self.assertNotIn("| latency | x |", claims)
+
+    def test_a_library_without_a_figure_says_why(self) -> None:
+        lacking = {"bench": "latency", "case": "8 B", "library": "headway-x", "metric": "t_us",
+                   "unit": "us", "skipped": "why"}
+        other = figures("headway-x", case="y")
+        page = self.page(head(), figures("headway"), lacking, figures("headway", case="y"), other)
+        self.assertIn("| 8 B | 2 (1) | - |", page)
+        self.assertIn("No figure: headway-x: why.", page)
+
+    def test_a_value_is_judged_by_itself(self) -> None:
+        judged = head(metrics=[{"name": "r", "unit": "ratio", "better": "lower", "judged": "value",
+                                "note": "words"}])
+        limit = {"required": 0.3, "sign": "<=", "aim": None, "verdict": "open"}
+        page = self.page(judged, figures("headway", metric="r", **limit))
+        self.assertIn("`r` in ratio, lower is better. words", page)
+        self.assertIn("| 8 B | 2 (1.5 .. 2.5) | <= 0.3 open |", page)
+
+    def test_each_row_has_as_many_cells_as_its_heading(self) -> None:
+        mean = speedup(case="geometric mean", rival="best of each case")
+        page = self.page(head(), figures("headway"), figures("a"), speedup(),
+                         speedup(rival="headway-x"), mean)
+        table = page.split("`t_us`")[1].split("##")[0]
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        self.assertEqual(len(rows), 5)
+        self.assertEqual({row.count("|") for row in rows}, {7})
+
+
 class ReportTest(unittest.TestCase):
     """The command."""
 
@@ -209,6 +258,21 @@ class ReportTest(unittest.TestCase):
         code, told = self.report(path)
         self.assertEqual(code, 2)
         self.assertRegex(told, "latency.json, line 2: .*measure again")
+
+    def test_a_page_of_markdown(self) -> None:
+        path = self.write("latency.json", head(), figures("headway"), figures("a"), speedup())
+        page = self.folder / "page.md"
+        code, told = self.report(path, "-o", page, "--title", "Mine")
+        self.assertEqual(code, 0, told)
+        self.assertIn("# Mine\n", page.read_text())
+
+    def test_no_markdown_of_a_trace(self) -> None:
+        recorded = self.write("run.json", {"otherData": {
+            "format": trace.FORMAT, "version": "Headway test", "end": "finalize", "ranks": 1,
+            "duration_us": 5.0, "dropped": [], "counters": [{"rank": 0}]}, "traceEvents": []})
+        code, told = self.report(recorded, "-o", self.folder / "page.md")
+        self.assertEqual(code, 2)
+        self.assertRegex(told, "page in HTML; end .*page.md in .html")
 
     def test_no_file_is_replaced(self) -> None:
         path = self.write("latency.json", head())
