@@ -44,7 +44,7 @@ int create_key(Call& call, Keyed keyed,
 int free_key(Call& call, Keyed keyed, int* keyval)
 {
     object::KeyvalTable& keyvals = rank_of(call).keyvals();
-    if (keyvals.find(keyed, *keyval) == nullptr) {
+    if (!keyvals.exists(keyed, *keyval)) {
         return fail_for_key(call, *keyval);
     }
     keyvals.free(*keyval);
@@ -121,7 +121,7 @@ int Comm_get_attr(Call& call, Communicator* comm, int keyval, void* attribute_va
         value = rank.predefined_attribute(keyval);
         *flag = value != nullptr ? 1 : 0;
     } else {
-        if (rank.keyvals().find(Keyed::communicator, keyval) == nullptr) {
+        if (!rank.keyvals().exists(Keyed::communicator, keyval)) {
             return fail_for_key(call, keyval);
         }
         const auto* const found = comm->attributes().find(keyval);
@@ -136,7 +136,7 @@ int Comm_get_attr(Call& call, Communicator* comm, int keyval, void* attribute_va
 
 int Comm_delete_attr(Call& call, Communicator* comm, int keyval)
 {
-    if (rank_of(call).keyvals().find(Keyed::communicator, keyval) == nullptr) {
+    if (!rank_of(call).keyvals().exists(Keyed::communicator, keyval)) {
         return fail_for_key(call, keyval);
     }
     if (comm->attributes().find(keyval) == nullptr) {
@@ -159,7 +159,7 @@ int Type_set_attr(Call& call, MPI_Datatype datatype, int keyval, void* attribute
 int Type_get_attr(Call& call, MPI_Datatype datatype, int keyval, void* attribute_val, int* flag)
 {
     object::Rank& rank = rank_of(call);
-    if (rank.keyvals().find(Keyed::datatype, keyval) == nullptr) {
+    if (!rank.keyvals().exists(Keyed::datatype, keyval)) {
         return fail_for_key(call, keyval);
     }
     const auto* const found = object::notes_of(rank, datatype).attributes.find(keyval);
@@ -173,7 +173,7 @@ int Type_get_attr(Call& call, MPI_Datatype datatype, int keyval, void* attribute
 int Type_delete_attr(Call& call, MPI_Datatype datatype, int keyval)
 {
     object::Rank& rank = rank_of(call);
-    if (rank.keyvals().find(Keyed::datatype, keyval) == nullptr) {
+    if (!rank.keyvals().exists(Keyed::datatype, keyval)) {
         return fail_for_key(call, keyval);
     }
     object::AttributeSet& attributes = object::notes_of(rank, datatype).attributes;

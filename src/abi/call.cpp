@@ -69,10 +69,17 @@ object::ErrorHandler* Call::handler() const noexcept
     if (source_ != nullptr) {
         return source_->error_handler();
     }
-    if (rank_ != nullptr && rank_->phase == object::Phase::running && rank_->self != nullptr) {
-        return rank_->self->error_handler();
+    const object::Communicator* const source = source_of_others();
+    return source != nullptr ? source->error_handler() : object::initial_error_handler(rank_);
+}
+
+object::Communicator* Call::source_of_others() const noexcept
+{
+    if (rank_ == nullptr || rank_->phase != object::Phase::running || rank_->self == nullptr) {
+        return nullptr;
     }
-    return object::initial_error_handler(rank_);
+    return !rank_->self->is_handler_chosen() && rank_->world->is_handler_chosen() ? rank_->world
+                                                                                  : rank_->self;
 }
 
 void Call::run_user_handler(object::ErrorHandler& chosen, int error_class)
@@ -83,7 +90,7 @@ void Call::run_user_handler(object::ErrorHandler& chosen, int error_class)
         chosen.session_function()(&session, &code);
         return;
     }
-    const object::Communicator* const source = source_ != nullptr ? source_ : rank_->self;
+    const object::Communicator* const source = source_ != nullptr ? source_ : source_of_others();
     MPI_Comm comm = has_holder_ ? object::handle_from<MPI_Comm>(holder_bits_) : source->handle();
     chosen.communicator_function()(&comm, &code);
 }

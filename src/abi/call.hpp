@@ -117,8 +117,7 @@ class Call {
     /// The `_c` twin was called.
     bool is_large() const noexcept { return std::string_view(name()).ends_with("_c"); }
 
-    /// Errors of this call go to the handler of `source` (null: that of MPI_COMM_SELF, or the
-    /// initial one).
+    /// Errors of this call go to the handler of `source` (null: see source_of_others()).
     void set_error_source(object::Communicator* source) noexcept { source_ = source; }
 
     /// Errors of this call go to `handler`, whose function is told of the object behind
@@ -165,6 +164,10 @@ class Call {
     [[gnu::cold, noreturn]] void refuse_phase() noexcept;
     [[gnu::cold, noreturn]] void end_job(int error_class, std::string_view sentence) noexcept;
     object::ErrorHandler* handler() const noexcept;
+    /// Whose handler errors meet that belong to no object: MPI_COMM_SELF (MPI-5.0 section 9.3).
+    /// Before MPI-4 it was MPI_COMM_WORLD, and programs choose a handler there: while they have
+    /// chosen none for MPI_COMM_SELF, it counts. Null outside of the world model.
+    object::Communicator* source_of_others() const noexcept;
     void run_user_handler(object::ErrorHandler& chosen, int error_class);
 
     /// `may_adopt`: the calling thread gets a ring if it has none; functions that any thread may

@@ -12,6 +12,7 @@
 #include "abi/message_calls.hpp"
 #include "abi_calls.hpp"
 #include "object/info.hpp"
+#include "object/startup.hpp"
 
 namespace headway::abi {
 
@@ -137,6 +138,8 @@ int Info_create_env(Call& call, int argc, char* argv[], MPI_Info* info)
                 entries.set(key, value);
             }
         }
+    } else if (const auto ranks = object::rank_count_before_init(rank); ranks) {
+        entries.set("maxprocs", std::to_string(*ranks));
     }
     return make_info(call, std::move(entries), info);
 }

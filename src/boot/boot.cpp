@@ -134,6 +134,16 @@ base::Result<int> Boot::take_descriptor()
     return base::Failure{share_descriptor(-1).sentence()};
 }
 
+std::optional<int> told_process_count()
+{
+    if (is_set("PMI_FD")) {
+        const auto count = number_of("PMI_SIZE");
+        return count ? std::optional(count.value()) : std::nullopt;
+    }
+    const bool has_other = is_set("PMI_PORT") || is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK");
+    return has_other ? std::nullopt : std::optional(1);
+}
+
 base::Result<std::unique_ptr<Boot>> open_boot(Way way)
 {
     const bool has_pmi1 = is_set("PMI_FD") || is_set("PMI_PORT");

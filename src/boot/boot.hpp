@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,5 +76,9 @@ enum class Way { automatic, pmi1, pmix, single };
 /// closed on exec, so that programs this process starts do not pass for it.
 /// Thread rule: changes the environment; call it while no other thread reads that.
 base::Result<std::unique_ptr<Boot>> open_boot(Way way = Way::automatic);
+
+/// Processes of the job as far as the environment tells before open_boot(); none: it does not.
+/// Thread rule: as getenv().
+std::optional<int> told_process_count();
 
 }  // namespace headway::boot

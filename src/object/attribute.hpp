@@ -2,7 +2,8 @@
 // Attributes: values that the application caches on an object under keys of its own (MPI-5.0
 // section 7.7).
 //
-// 1. A key that was freed stays while an attribute has it (section 7.7.2).
+// 1. A key that was freed stays while an attribute has it (section 7.7.2): that can still be read
+//    and deleted by its number, and the key be freed again, which changes nothing.
 // 2. Callbacks may call MPI and may throw: nothing here holds a reference into a set across one.
 #pragma once
 
@@ -48,17 +49,26 @@ class KeyvalTable {
                     reinterpret_cast<Keyval::AnyFunction>(delete_function), extra_state});
     }
 
-    /// Null where the number is no live key of that kind.
+    /// Null where the number is no key of that kind, or one that was freed.
     std::shared_ptr<const Keyval> find(Keyed keyed, int number) const;
-    /// Requires a live key.
-    void free(int number) { keys_.erase(number); }
+    /// Whether it is a key of that kind that was not freed, or that an attribute still has.
+    bool exists(Keyed keyed, int number) const;
+    /// Requires a key that exists.
+    void free(int number);
 
   private:
+    struct Place {
+        std::weak_ptr<const Keyval> key;
+        std::shared_ptr<const Keyval> held;  ///< null: freed
+    };
+
     int add(Keyval keyval);
 
     /// Above the predefined keys.
     int next_ = 1024;
-    std::unordered_map<int, std::shared_ptr<const Keyval>> keys_;
+    std::unordered_map<int, Place> places_;
+    /// So many places are looked through for keys that are gone before another one is made.
+    std::size_t places_max_ = 64;
 };
 
 /// The attributes of one object, in the order in which they were set.

@@ -313,6 +313,7 @@ void Communicator::set_error_handler(ErrorHandler* handler) noexcept
         delete error_handler_;
     }
     error_handler_ = handler;
+    is_handler_chosen_ = true;
 }
 
 void Communicator::take_hints(const Info& given)

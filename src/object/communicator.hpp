@@ -199,6 +199,8 @@ class Communicator {
     }
     /// Takes a reference on the new handler and drops the one on the old.
     void set_error_handler(ErrorHandler* handler) noexcept;
+    /// Whether the application has set one.
+    bool is_handler_chosen() const noexcept { return is_handler_chosen_; }
 
     /// One of an operation, by a call that is inside its instance, as who drops it is. Where calls
     /// are in several instances, each has a count of its own: one that they share would go from
@@ -281,6 +283,7 @@ class Communicator {
     int size_;
     MPI_Comm handle_ = MPI_COMM_NULL;
     ErrorHandler* error_handler_;
+    bool is_handler_chosen_ = false;
     // Written as set_spreads_tags() says, read by all threads; relaxed: who uses the communicator
     // has heard of it after that, or asks again behind a lock that the writer held.
     std::atomic<bool> spreads_tags_{false};

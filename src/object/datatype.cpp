@@ -109,7 +109,7 @@ class TableBuilder {
         set(MPI_SHORT, integer_kind<short>());
         set(MPI_INT, integer_kind<int>());
         set(MPI_LONG, integer_kind<long>());
-        set(MPI_LONG_LONG, integer_kind<long long>());
+        set(MPI_LONG_LONG_INT, integer_kind<long long>());
         set(MPI_UNSIGNED_SHORT, integer_kind<unsigned short>());
         set(MPI_UNSIGNED, integer_kind<unsigned>());
         set(MPI_UNSIGNED_LONG, integer_kind<unsigned long>());
@@ -135,7 +135,7 @@ class TableBuilder {
         set(MPI_FLOAT, ElementKind::float32);
         set(MPI_DOUBLE, ElementKind::float64);
         set(MPI_LONG_DOUBLE, ElementKind::float_long);
-        set(MPI_C_FLOAT_COMPLEX, ElementKind::complex32);
+        set(MPI_C_COMPLEX, ElementKind::complex32);
         set(MPI_C_DOUBLE_COMPLEX, ElementKind::complex64);
         set(MPI_C_LONG_DOUBLE_COMPLEX, ElementKind::complex_long);
         set(MPI_CXX_FLOAT_COMPLEX, ElementKind::complex32);

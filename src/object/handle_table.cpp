@@ -23,13 +23,13 @@ constexpr std::initializer_list<TypeSize> platform_types = {
     {0x208, sizeof(short)},                      // MPI_SHORT
     {0x209, sizeof(int)},                        // MPI_INT
     {0x20a, sizeof(long)},                       // MPI_LONG
-    {0x20b, sizeof(long long)},                  // MPI_LONG_LONG
+    {0x20b, sizeof(long long)},                  // MPI_LONG_LONG_INT
     {0x20c, sizeof(short)},                      // MPI_UNSIGNED_SHORT
     {0x20d, sizeof(int)},                        // MPI_UNSIGNED
     {0x20e, sizeof(long)},                       // MPI_UNSIGNED_LONG
     {0x20f, sizeof(long long)},                  // MPI_UNSIGNED_LONG_LONG
     {0x210, sizeof(float)},                      // MPI_FLOAT
-    {0x212, 2 * sizeof(float)},                  // MPI_C_FLOAT_COMPLEX
+    {0x212, 2 * sizeof(float)},                  // MPI_C_COMPLEX
     {0x213, sizeof(std::complex<float>)},        // MPI_CXX_FLOAT_COMPLEX
     {0x214, sizeof(double)},                     // MPI_DOUBLE
     {0x216, 2 * sizeof(double)},                 // MPI_C_DOUBLE_COMPLEX

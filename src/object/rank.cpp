@@ -227,7 +227,6 @@ void Rank::describe_environment()
     universe_size_ = process_.rank_count();
     environment_info_ = describe_own_program();
     environment_info_.set("maxprocs", std::to_string(universe_size_));
-    environment_info_.set("thread_level", name_of_thread_level(thread_level_));
     environment_info_.set("mpi_initial_errhandler",
                           name_of_handler(process_.knobs().initial_errhandler));
     environment_info_.set(memory_kinds_key,

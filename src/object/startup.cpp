@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "boot/boot.hpp"
 #include "boot/single.hpp"
 #include "engine/wait.hpp"
 #include "object/buffer.hpp"
@@ -325,6 +326,11 @@ void initialize(int thread_level)
     if (const auto opened = rank.open(thread_level); !opened) {
         refuse_start("MPI_Init", opened.sentence(), rank.world_rank);
     }
+}
+
+std::optional<int> rank_count_before_init(RankAccess* rank)
+{
+    return rank != nullptr ? as_rank(*rank).process().rank_count() : boot::told_process_count();
 }
 
 void finalize(Rank& rank)

@@ -2,6 +2,8 @@
 // How ranks come into being and leave.
 #pragma once
 
+#include <optional>
+
 #include <headway/interface.h>
 
 #include "object/error_handler.hpp"
@@ -16,6 +18,10 @@ namespace headway::object {
 /// joins the node, and makes the thread the rank's main thread. On failure prints one sentence and
 /// ends the job. Requires: the calling thread's rank is not running and was not finalized.
 void initialize(int thread_level);
+
+/// Ranks of the job while the calling thread's rank has not called MPI_Init, as far as that can be
+/// told; `rank`: null where there is none yet.
+std::optional<int> rank_count_before_init(RankAccess* rank);
 
 /// MPI_Finalize of a rank: waits for all ranks, then takes the objects down. A rank with sessions
 /// goes on communicating.

@@ -96,6 +96,40 @@ static void set_get_delete(struct check* t)
     REFUSED(t, MPI_Comm_set_attr(parent, freed, &other), MPI_ERR_KEYVAL);
     CHECK_CALL(t, MPI_Comm_free(&parent));
     CHECK_INT(t, record.deletions, 3);
+    REFUSED(t, MPI_Comm_get_attr(MPI_COMM_SELF, freed, &seen, &flag), MPI_ERR_KEYVAL);
+    REFUSED(t, MPI_Comm_free_keyval(&freed), MPI_ERR_KEYVAL);
+}
+
+// A key that was freed is there while an attribute has it (MPI-5.0 section 7.7.2): by a number that
+// the program kept, attributes are read and deleted, and the key freed again.
+static void freed_key_in_use(struct check* t)
+{
+    struct record record = {.wants_copy = 1};
+    int key, kept, again, flag = 0;
+    char* seen = NULL;
+    MPI_Comm parent, copy;
+    CHECK_CALL(t, MPI_Comm_create_keyval(on_copy, on_delete, &key, &record));
+    kept = key;
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &parent));
+    CHECK_CALL(t, MPI_Comm_set_attr(parent, key, &record.value));
+    CHECK_CALL(t, MPI_Comm_free_keyval(&key));
+    for (int i = 0; i < 100; ++i) {
+        CHECK_CALL(t, MPI_Comm_create_keyval(NULL, NULL, &key, NULL));
+        CHECK_CALL(t, MPI_Comm_free_keyval(&key));
+    }
+    CHECK_CALL(t, MPI_Comm_dup(parent, &copy));
+    CHECK_CALL(t, MPI_Comm_get_attr(copy, kept, &seen, &flag));
+    CHECK(t, flag && seen == &record.value + 1);
+    again = kept;
+    CHECK_CALL(t, MPI_Comm_free_keyval(&again));
+    CHECK_INT(t, again, MPI_KEYVAL_INVALID);
+    CHECK_CALL(t, MPI_Comm_delete_attr(parent, kept));
+    CHECK_INT(t, record.deletions, 1);
+    CHECK_CALL(t, MPI_Comm_delete_attr(copy, kept));
+    CHECK_INT(t, record.deletions, 2);
+    REFUSED(t, MPI_Comm_delete_attr(copy, kept), MPI_ERR_KEYVAL);
+    CHECK_CALL(t, MPI_Comm_free(&copy));
+    CHECK_CALL(t, MPI_Comm_free(&parent));
 }
 
 static void failing_callbacks(struct check* t)
@@ -222,6 +256,7 @@ static int test_main(void)
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     set_get_delete(&t);
+    freed_key_in_use(&t);
     failing_callbacks(&t);
     callbacks_call_mpi(&t);
     predefined(&t);

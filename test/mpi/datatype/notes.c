@@ -50,6 +50,9 @@ static void names(struct check* t)
     } known[] = {{MPI_INT, "MPI_INT"},
                  {MPI_DOUBLE_INT, "MPI_DOUBLE_INT"},
                  {MPI_UINT16_T, "MPI_UINT16_T"},
+                 // Of synonyms the name that the other is a synonym of (MPI-5.0 table 3.2).
+                 {MPI_LONG_LONG, "MPI_LONG_LONG_INT"},
+                 {MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX"},
                  {MPI_DATATYPE_NULL, "MPI_DATATYPE_NULL"}};
     char name[MPI_MAX_OBJECT_NAME], longest[MPI_MAX_OBJECT_NAME + 40];
     int length = -1;

@@ -56,6 +56,30 @@ static void returning(struct check* t)
     CHECK_CALL(t, MPI_Comm_free(&copy));
 }
 
+// An error that belongs to no object goes to the handler of MPI_COMM_SELF (MPI 5.0, 9.3), and while
+// that has the one it had at first, to that of MPI_COMM_WORLD, as it did before MPI-4.
+static void without_object(struct check* t)
+{
+    MPI_Errhandler handler;
+    int size;
+    REFUSED(t, MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    REFUSED(t, MPI_Group_size(MPI_GROUP_NULL, &size), MPI_ERR_GROUP);
+    REFUSED(t, MPI_Comm_size(MPI_COMM_NULL, &size), MPI_ERR_COMM);
+    CHECK_CALL(t, MPI_Comm_create_errhandler(note, &handler));
+    CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+    calls_seen = 0;
+    HANDLED(t, MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    CHECK_INT(t, calls_seen, 1);
+    CHECK(t, comm_seen == MPI_COMM_WORLD);
+    CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_SELF, handler));
+    CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    HANDLED(t, MPI_Type_size(MPI_DATATYPE_NULL, &size), MPI_ERR_TYPE);
+    CHECK_INT(t, calls_seen, 2);
+    CHECK(t, t->lenient || comm_seen == MPI_COMM_SELF);
+    CHECK_CALL(t, MPI_Errhandler_free(&handler));
+    CHECK_CALL(t, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
 static void user_created(struct check* t)
 {
     MPI_Errhandler first, second, got = MPI_ERRHANDLER_NULL;
@@ -133,6 +157,7 @@ static int test_main(void)
     struct check t = check_start("error_handlers");
     defaults(&t);
     returning(&t);
+    without_object(&t);
     user_created(&t);
     in_completion(&t);
     goes_on(&t);

@@ -19,9 +19,13 @@ static void has_value(struct check* t, MPI_Info info, const char* key, const cha
     CHECK_INT(t, length, strlen(want));
 }
 
+// Those of the launcher, known before MPI is.
+static char maxprocs_before[16];
+
 static MPI_Info before_init(struct check* t)
 {
     MPI_Info info, program;
+    int length = sizeof maxprocs_before, flag = 0;
     char word[] = "program", first[] = "-x", second[] = "7";
     char* words[] = {word, first, second, NULL};
     CHECK_CALL(t, MPI_Info_create(&info));
@@ -30,6 +34,8 @@ static MPI_Info before_init(struct check* t)
     CHECK_CALL(t, MPI_Info_create_env(3, words, &program));
     has_value(t, program, "command", "program");
     has_value(t, program, "argv", "-x 7");
+    CHECK_CALL(t, MPI_Info_get_string(program, "maxprocs", &length, maxprocs_before, &flag));
+    CHECK(t, flag);
     CHECK_CALL(t, MPI_Info_free(&program));
     return info;
 }
@@ -72,7 +78,9 @@ static void environment(struct check* t)
     char size[16];
     snprintf(size, sizeof size, "%d", t->size);
     has_value(t, MPI_INFO_ENV, "maxprocs", size);
-    has_value(t, MPI_INFO_ENV, "thread_level", "MPI_THREAD_SINGLE");
+    CHECK(t, strcmp(maxprocs_before, size) == 0);
+    // What was requested before the program started (MPI 5.0, 11.2.1), and no launcher does that.
+    has_value(t, MPI_INFO_ENV, "thread_level", NULL);
     CHECK_CALL(t, MPI_Info_dup(MPI_INFO_ENV, &copy));
     CHECK_CALL(t, MPI_Info_set(copy, "maxprocs", "0"));
     CHECK_CALL(t, MPI_Info_free(&copy));
