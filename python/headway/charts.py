@@ -2,14 +2,14 @@
 """The data of the page that shows what benches measured, made from their JSON lines.
 
 {format, title, claims, benches, timelines}. A claim is summary.Claim as an object; timelines, which
-the caller adds, are {title, facts, page}: whole pages of traces. A bench: {name, title,
-command, facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts (machine;
-cores; date and rounds) and notes are sentences, settings lists of [library, text], work (calibrated) of [case, text]; maps and ranks
-are those of heat.py. A metric: {name, unit, better, judged, note, cases}. A case: {name, figures,
-ratios, limits}: figures are {library, min, lower, median, upper, samples, raw} or {library,
-skipped}, raw being how many samples a round has; ratios {rival, min, lower, median, upper, samples,
-required, sign, aim, verdict} are speed-ups of ours; limits {required, sign, aim, verdict} are about
-the figure of ours itself.
+the caller adds, are {title, facts, page}: whole pages of traces. A bench: {name, title, command,
+facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts (machine; cores;
+date and rounds) and notes are sentences, settings lists of [library, text], work (calibrated) of
+[case, text]; maps and ranks are those of heat.py. A metric: {name, unit, better, judged, note,
+cases}. A case: {name, figures, ratios, limits}: figures are {library, min, lower, median, upper,
+samples, raw} or {library, skipped}, raw being how many samples a round has; ratios {rival, min,
+lower, median, upper, samples, required, sign, aim, verdict} are speed-ups of ours; limits
+{required, sign, aim, verdict} are about the figure of ours itself.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a bench prints: the tables for people and the JSON lines for tools.
 
-JSON lines: first {bench, title, machine, cores, quick, date, command, rounds, voids, settings, variants,
-metrics, not_measured}, with {work} where work was calibrated, a metric being {name, unit, better,
-judged, note}; then for every metric, case and library {bench, case, library, metric, unit, samples,
-min, median, lower, upper, raw} where samples are the figures of the rounds and raw all samples of
-all rounds, or {..., skipped}; then for every case with a rival, for every other library that a
-limit names, and for the geometric mean where it has a limit, {bench, case, library: "headway",
-metric: "speedup", of: the metric, unit: "ratio", rival, samples, min, median, lower, upper,
-required, sign, aim, verdict}. Where a metric is judged by its value, required, sign, aim and
+JSON lines: first {bench, title, machine, cores, quick, date, command, rounds, voids, settings,
+variants, metrics, not_measured}, with {work} where work was calibrated, a metric being {name, unit,
+better, judged, note}; then for every metric, case and library {bench, case, library, metric, unit,
+samples, min, median, lower, upper, raw} where samples are the figures of the rounds and raw all
+samples of all rounds, or {..., skipped}; then for every case with a rival, for every other library
+that a limit names, and for the geometric mean where it has a limit, {bench, case, library:
+"headway", metric: "speedup", of: the metric, unit: "ratio", rival, samples, min, median, lower,
+upper, required, sign, aim, verdict}. Where a metric is judged by its value, required, sign, aim and
 verdict stand in the line of ours. lower and upper are the quartiles; sign is ">=" or "<=". At the
 end, for cells of nbc.c, {bench, case, library, metric: "diagnosis", words} and what each rank saw,
 {bench, case, library, metric: "times", round, rank, comm, comp, both}.

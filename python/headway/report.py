@@ -6,7 +6,8 @@ what `headway bench NAME --json FILE` wrote, also several of them: the page show
 those of rivals, with maps of communication by computation time where cells were measured. A DIR
 stands for the files of 'headway bench --json' in it (*.json, *.jsonl), and for the traces among
 these files, whose timelines follow the figures. A PAGE of figures that ends in .md is written as
-Markdown: tables of all figures, without pictures and timelines. Exit code: 0 the page is written, 2 it is not.
+Markdown: tables of all figures, without pictures and timelines. Exit code: 0 the page is written,
+2 it is not.
 """
 
 from __future__ import annotations

@@ -302,6 +302,10 @@ int Reduce_scatter_block_init(Call& call, const void* sendbuf, void* recvbuf, MP
 int Reduce_local(Call& call, const void* inbuf, void* inoutbuf, MPI_Count count,
                  MPI_Datatype datatype, MPI_Op op)
 {
+    if (inbuf == inoutbuf && inbuf != nullptr && count > 0) {
+        return call.fail(MPI_ERR_BUFFER,
+                         "arguments inbuf and inoutbuf are the same buffer; give two");
+    }
     CollectiveCall collective;
     if (const int error = begin(call, collective, {count, datatype, op}); error != MPI_SUCCESS) {
         return error;

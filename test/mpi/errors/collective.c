@@ -129,6 +129,8 @@ static void buffers(struct check* t, int64_t* out, int64_t* in)
             MPI_ERR_BUFFER);
     REFUSED(t, MPI_Alltoall(NULL, 1, MPI_INT64_T, in, 1, MPI_INT64_T, MPI_COMM_WORLD),
             MPI_ERR_BUFFER);
+    REFUSED(t, MPI_Reduce_local(in, in, 1, MPI_INT64_T, MPI_SUM), MPI_ERR_BUFFER);
+    CHECK_CALL(t, MPI_Reduce_local(in, in, 0, MPI_INT64_T, MPI_SUM));
     // MPI_IN_PLACE where the standard does not allow it.
     REFUSED(t, MPI_Allreduce(out, MPI_IN_PLACE, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD),
             MPI_ERR_BUFFER);
