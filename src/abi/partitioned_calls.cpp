@@ -223,10 +223,10 @@ int Parrived(Call& call, MPI_Request request, int partition, int* flag)
     if (const int error = check_partition(call, *found, partition); error != MPI_SUCCESS) {
         return error;
     }
-    if (!found->has_arrived(partition)) {
+    if (is_active && !found->has_arrived(partition)) {
         rank_of(call).driver().advance();
     }
-    *flag = found->has_arrived(partition) ? 1 : 0;
+    *flag = !is_active || found->has_arrived(partition) ? 1 : 0;
     return MPI_SUCCESS;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent messages (MPI-5.0 section 3.9), the start of every persistent request, and generalized
 // requests (section 13.2).
+#include <string>
+
 #include "abi/sync_calls.hpp"
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
 #include "object/generalized.hpp"
 #include "object/persistent.hpp"
 #include "object/request.hpp"
+#include "protocol/quick_receive.hpp"
 
 namespace headway::abi {
 namespace {
@@ -29,6 +32,15 @@ class PersistentMessage final : public Persistent {
     {
         // The program may free the datatype before the request.
         transfer_.type = &type_;
+        const bool has_mode = mode == Mode::standard || mode == Mode::receive;
+        is_usual_ = has_mode && !transfer.is_special && transfer.peer != MPI_PROC_NULL &&
+                    transfer.peer != MPI_ANY_SOURCE &&
+                    transfer.bytes <= rank.driver().node().whole_bytes_max;
+        if (is_usual_) {
+            peer_ = peer_of(comm, transfer.peer);
+            name_ = mode == Mode::receive ? name_of_wanted(comm, transfer.peer, transfer.tag)
+                                          : name_of_sent(comm, transfer.tag);
+        }
     }
 
     bool takes_any_tag() const noexcept override
@@ -36,18 +48,21 @@ class PersistentMessage final : public Persistent {
         return transfer_.tag == MPI_ANY_TAG && transfer_.peer != MPI_PROC_NULL;
     }
 
+    std::string complaint() const override { return complaint_; }
+
   protected:
-    base::Result<Op*> start() override
+    Op* start() override
     {
+        if (is_usual_) [[likely]] {
+            return start_usual();
+        }
         if (transfer_.peer == MPI_PROC_NULL) {
             return mode_ == Mode::receive ? make_null_receive(rank().first()) : done_op();
         }
         if (mode_ == Mode::buffered) {
             const base::Result<bool> sent = buffer_send(rank(), *communicator(), transfer_);
-            if (!sent) {
-                return base::Failure{sent.sentence()};
-            }
-            return sent.value() ? done_op() : nullptr;
+            complaint_ = sent ? "" : sent.sentence();
+            return sent && sent.value() ? done_op() : nullptr;
         }
         const object::Inside inside(communicator()->instance_for(transfer_.tag));
         if (mode_ == Mode::receive) {
@@ -61,9 +76,41 @@ class PersistentMessage final : public Persistent {
     }
 
   private:
+    /// With what was found out when the request was made: as MPI_Isend and MPI_Irecv go their short
+    /// way, but that what is over at once needs no op.
+    Op* start_usual()
+    {
+        const object::Inside inside(communicator()->instance_for(transfer_.tag));
+        engine::Driver& driver = communicator()->driver_for(transfer_.tag);
+        auto* const address = static_cast<std::byte*>(const_cast<void*>(transfer_.address));
+        if (mode_ != Mode::receive) {
+            return protocol::send_at_once(driver, peer_, name_, address, transfer_.bytes,
+                                          engine::Sender::goes_on)
+                       ? done_op()
+                       : begin_send(rank(), *communicator(), transfer_, false);
+        }
+        engine::QuickReceive receive{
+            .wanted = name_, .address = address, .size_bytes = transfer_.bytes};
+        if (rank().tracer == nullptr && protocol::take_next(driver, receive, peer_)) {
+            protocol::note_taken(*done_op(), receive);
+            return done_op();
+        }
+        Op* const op = driver.create_op(OpKind::receive);
+        if (op != nullptr) [[likely]] {
+            protocol::start_wanted(driver, op, receive, peer_);
+        }
+        return op;
+    }
+
     object::Datatype type_;
     Transfer transfer_;
     Mode mode_;
+    /// A message like most: of a mode without a word of its own, from or to a member that is named,
+    /// short enough to come whole. Then the two below are those of each run.
+    bool is_usual_ = false;
+    std::uint32_t peer_ = 0;
+    transport::FrameHeader name_;
+    std::string complaint_;
 };
 
 int make(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag,
@@ -83,39 +130,51 @@ int make(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, in
     return MPI_SUCCESS;
 }
 
-int start(Call& call, MPI_Request request, int index)
+/// Of a request that is not inactive as it stands: the last run of one with a sync object, which
+/// left no event there, may be over.
+int look_for_inactive(Call& call, MPI_Request request, int index, Persistent** idle)
 {
     Rank& rank = rank_of(call);
     if (const auto* const event = object::find_attached(rank, request); event != nullptr) {
-        // Its last run, without an event, may be over.
         if (const int error = collect_events(call, *event->object); error != MPI_SUCCESS) {
             return error;
         }
+        *idle = object::find_inactive(rank, request);
     }
-    Persistent* const idle = object::find_inactive(rank, request);
-    if (idle == nullptr) {
-        const char* why = "is no persistent request";
-        if (object::find_attached(rank, request) != nullptr) {
-            why =
-                "is attached to a sync object and active; take its event before it is started "
-                "again";
-        } else if (const Op* const op = object::find_request(rank, request); op != nullptr) {
-            why = object::starter_of(*op) != nullptr
-                      ? "is active already; complete it before it is started again"
-                      : "is not persistent; only those of MPI_..._init can be started";
+    if (*idle != nullptr) {
+        return MPI_SUCCESS;
+    }
+    const char* why = "is no persistent request";
+    if (object::find_attached(rank, request) != nullptr) {
+        why = "is attached to a sync object and active; take its event before it is started again";
+    } else if (const Op* const op = object::find_request(rank, request); op != nullptr) {
+        why = object::starter_of(*op) != nullptr
+                  ? "is active already; complete it before it is started again"
+                  : "is not persistent; only those of MPI_..._init can be started";
+    }
+    return call.fail(MPI_ERR_REQUEST, "request %d (0x%zx) %s", index,
+                     static_cast<std::size_t>(object::bits_of(request)), why);
+}
+
+int start(Call& call, MPI_Request request, int index)
+{
+    Persistent* idle = object::find_inactive(rank_of(call), request);
+    if (idle == nullptr) [[unlikely]] {
+        if (const int error = look_for_inactive(call, request, index, &idle);
+            error != MPI_SUCCESS) {
+            return error;
         }
-        return call.fail(MPI_ERR_REQUEST, "request %d (0x%zx) %s", index,
-                         static_cast<std::size_t>(object::bits_of(request)), why);
     }
     call.set_error_source(idle->communicator());
     if (idle->takes_any_tag() && idle->communicator()->spreads_tags()) [[unlikely]] {
         return refuse_any_tag(call, *idle->communicator());
     }
-    const base::Result<bool> started = idle->activate(request);
-    if (!started) {
-        return call.fail(MPI_ERR_BUFFER, "%s", started.sentence().c_str());
+    if (!idle->activate(request)) [[unlikely]] {
+        const std::string complaint = idle->complaint();
+        return complaint.empty() ? fail_for_memory(call)
+                                 : call.fail(MPI_ERR_BUFFER, "%s", complaint.c_str());
     }
-    return started.value() ? MPI_SUCCESS : fail_for_memory(call);
+    return MPI_SUCCESS;
 }
 
 }  // namespace

@@ -363,11 +363,7 @@ constexpr std::uint64_t turns_outside = 32;
     if (protocol::take_next(driver, receive, message.peer)) {
         protocol::complete_taken(driver, op, receive);
     } else {
-        op->header = receive.wanted;
-        op->peer = message.peer;
-        op->address = receive.address;
-        op->size_bytes = receive.size_bytes;
-        protocol::start_receive(driver, op);
+        protocol::start_wanted(driver, op, receive, message.peer);
     }
     *request = object::make_request(*message.instance, *message.comm, op);
     message.instance->door.leave_in_line();

@@ -443,7 +443,7 @@ class RepeatedCollective final : public Persistent {
     RepeatedCollective& operator=(const RepeatedCollective&) = delete;
 
   protected:
-    base::Result<engine::Op*> start() override
+    engine::Op* start() override
     {
         if (!has_program()) [[unlikely]] {
             return nullptr;

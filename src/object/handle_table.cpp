@@ -267,19 +267,4 @@ void HandlePool::release_all(Kind kind, std::span<const HandleBits> all) noexcep
     }
 }
 
-bool HandlePool::change(Kind from, HandleBits bits, Kind to, void* object) noexcept
-{
-    assert(object != nullptr && to != Kind::none);
-    const Guard guard(*this);
-    if (table_.find(from, bits) == nullptr) {
-        return false;
-    }
-    Slot& slot = table_.slots_[(bits - table_.base_) / slot_bytes];
-    // relaxed: the key publishes it.
-    slot.object.store(object, std::memory_order_relaxed);
-    // (3) release, pairs with (1).
-    slot.key.store(HandleTable::key_of(to, bits), std::memory_order_release);
-    return true;
-}
-
 }  // namespace headway::object

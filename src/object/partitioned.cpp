@@ -8,6 +8,7 @@
 #include "object/communicator.hpp"
 #include "object/rank.hpp"
 #include "protocol/point_to_point.hpp"
+#include "protocol/quick_receive.hpp"
 
 namespace headway::object {
 
@@ -28,17 +29,6 @@ std::uint32_t chunks_for(std::uint64_t bytes)
 
 }  // namespace
 
-/// Kept with the op of an active operation.
-class Partitioned::Run final : public OpKeep {
-  public:
-    explicit Run(Partitioned& request) : request_(request) {}
-
-    void finish(Rank& /*rank*/, engine::Op& op) override { request_.finish(op); }
-
-  private:
-    Partitioned& request_;
-};
-
 Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Description& description)
     : Persistent(rank, communicator, description.kind),
       description_(description),
@@ -55,6 +45,9 @@ Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Descripti
 
 std::uint64_t Partitioned::chunk_begin(std::uint64_t chunk) const noexcept
 {
+    if (chunks_ == 1) {
+        return chunk * total_bytes_;  // messages are short then, and divisions long
+    }
     // Without overflow: chunks are few.
     return total_bytes_ / chunks_ * chunk + total_bytes_ % chunks_ * chunk / chunks_;
 }
@@ -83,20 +76,31 @@ std::byte* Partitioned::bytes() noexcept
     return packed_ != nullptr ? packed_.get() : description_.first_byte;
 }
 
+transport::FrameHeader Partitioned::name_of(std::uint64_t chunk) const noexcept
+{
+    const Communicator& comm = *communicator();
+    return {.context = comm.context() | partitioned_context,
+            .source = is_send() ? comm.rank() : description_.peer,
+            .tag = description_.tag,
+            .sequence = number_ * chunks_max + static_cast<std::uint32_t>(chunk)};
+}
+
+std::uint32_t Partitioned::peer() const noexcept
+{
+    return communicator()->scope().peer(static_cast<std::uint32_t>(description_.peer));
+}
+
 engine::Op* Partitioned::make_chunk(std::uint64_t chunk)
 {
     engine::Op* const op = rank().driver().create_op(kind());
     if (op == nullptr) {
         return nullptr;
     }
-    const Communicator& comm = *communicator();
-    op->header = {.context = comm.context() | partitioned_context,
-                  .source = is_send() ? comm.rank() : description_.peer,
-                  .tag = description_.tag,
-                  .sequence = number_ * chunks_max + static_cast<std::uint32_t>(chunk)};
-    op->peer = comm.scope().peer(static_cast<std::uint32_t>(description_.peer));
-    op->address = bytes() + chunk_begin(chunk);
-    op->size_bytes = chunk_begin(chunk + 1) - chunk_begin(chunk);
+    op->header = name_of(chunk);
+    op->peer = peer();
+    const std::uint64_t begin = chunk_begin(chunk);
+    op->address = bytes() + begin;
+    op->size_bytes = chunk_begin(chunk + 1) - begin;
     return op;
 }
 
@@ -136,11 +140,69 @@ engine::Op* Partitioned::make_whole()
     return joint;
 }
 
-base::Result<engine::Op*> Partitioned::start()
+void Partitioned::count_missing()
 {
+    if (chunks_ == 1) {
+        missing_.assign(1, static_cast<std::uint32_t>(description_.partitions));
+        return;
+    }
+    missing_.assign(chunks_, 0);
+    for (int partition = 0; partition < description_.partitions; ++partition) {
+        const std::uint64_t begin = partition_bytes() * static_cast<std::uint64_t>(partition);
+        const std::uint64_t last = begin + std::max<std::uint64_t>(partition_bytes(), 1) - 1;
+        for (std::uint64_t chunk = chunk_of(begin); chunk <= chunk_of(last); ++chunk) {
+            ++missing_[chunk];
+        }
+    }
+}
+
+bool Partitioned::is_one_message() const noexcept
+{
+    return chunks_ == 1 && packed_ == nullptr &&
+           total_bytes_ <= rank().driver().node().whole_bytes_max;
+}
+
+engine::Op* Partitioned::start_one_receive()
+{
+    engine::Driver& driver = rank().driver();
+    parts_.clear();
+    engine::QuickReceive receive{
+        .wanted = name_of(0), .address = bytes(), .size_bytes = total_bytes_};
+    if (rank().tracer == nullptr && protocol::take_next(driver, receive, peer())) {
+        protocol::note_taken(*done_op(), receive);
+        return done_op();
+    }
+    engine::Op* const op = driver.create_op(kind());
+    if (op != nullptr) [[likely]] {
+        parts_.push_back(op);
+        protocol::start_wanted(driver, op, receive, peer());
+    }
+    return op;
+}
+
+engine::Op* Partitioned::start_one_send()
+{
+    parts_.clear();
+    engine::Op* const op = make_chunk(0);
+    if (op != nullptr) [[likely]] {
+        parts_.push_back(op);
+        is_ready_.assign(static_cast<std::size_t>(description_.partitions), false);
+        missing_.assign(1, static_cast<std::uint32_t>(description_.partitions));
+    }
+    return op;
+}
+
+engine::Op* Partitioned::start()
+{
+    if (description_.peer != MPI_PROC_NULL && is_one_message()) [[likely]] {
+        return is_send() ? start_one_send() : start_one_receive();
+    }
     const auto partitions = static_cast<std::size_t>(description_.partitions);
-    is_ready_.assign(partitions, false);
-    is_unpacked_.assign(partitions, false);
+    if (is_send()) {
+        is_ready_.assign(partitions, false);
+    } else if (packed_ != nullptr) {
+        is_unpacked_.assign(partitions, false);
+    }
     engine::Driver& driver = rank().driver();
     if (description_.peer == MPI_PROC_NULL) {
         engine::Op* const op = driver.create_op(kind());
@@ -155,16 +217,9 @@ base::Result<engine::Op*> Partitioned::start()
     if (whole == nullptr) {
         return nullptr;
     }
-    set_keep(*whole, new Run(*this));
+    set_keep(*whole, &run_);
     if (is_send()) {
-        missing_.assign(chunks_, 0);
-        for (int partition = 0; partition < description_.partitions; ++partition) {
-            const std::uint64_t begin = partition_bytes() * static_cast<std::uint64_t>(partition);
-            const std::uint64_t last = begin + std::max<std::uint64_t>(partition_bytes(), 1) - 1;
-            for (std::uint64_t chunk = chunk_of(begin); chunk <= chunk_of(last); ++chunk) {
-                ++missing_[chunk];
-            }
-        }
+        count_missing();
     } else {
         for (engine::Op* part : parts_) {
             protocol::start_receive(driver, part);
@@ -233,7 +288,7 @@ void Partitioned::finish(engine::Op& op)
     op.status_source = description_.peer;
     op.status_tag = description_.tag;
     op.status_bytes = total_bytes_;
-    if (!is_send()) {
+    if (packed_ != nullptr && !is_send()) {
         for (int partition = 0; partition < description_.partitions; ++partition) {
             unpack_once(partition);
         }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "object/op_keep.hpp"
 #include "object/packed.hpp"
 #include "object/persistent.hpp"
 
@@ -45,36 +46,57 @@ class Partitioned final : public Persistent {
     }
     /// Requires besides: not ready yet.
     void make_ready(int partition);
-    /// Requires: receive, partition < partitions(). True also where it is inactive.
+    /// Requires: active receive, partition < partitions().
     bool has_arrived(int partition);
 
   protected:
-    base::Result<engine::Op*> start() override;
+    engine::Op* start() override;
 
   private:
-    class Run;
+    /// Kept with the op of an active operation; belongs to the request.
+    class Run final : public OpKeep {
+      public:
+        explicit Run(Partitioned& request) : request_(request) {}
+
+        void finish(Rank& /*rank*/, engine::Op& op) override { request_.finish(op); }
+        void let_go() noexcept override {}
+
+      private:
+        Partitioned& request_;
+    };
 
     std::uint64_t partition_bytes() const noexcept { return description_.partition.packed_bytes(); }
     std::uint64_t chunk_begin(std::uint64_t chunk) const noexcept;
     std::uint64_t chunk_of(std::uint64_t byte) const noexcept;
     TypedBlock block_of(int partition) const;
     std::byte* bytes() noexcept;
+    transport::FrameHeader name_of(std::uint64_t chunk) const noexcept;
+    /// As the driver knows it. Requires: not MPI_PROC_NULL.
+    std::uint32_t peer() const noexcept;
     engine::Op* make_chunk(std::uint64_t chunk);
+    /// Whether its bytes travel as one short message, from and to where they lie. Its op is that
+    /// of the request then, keeps nothing, and is over when the message is.
+    bool is_one_message() const noexcept;
+    engine::Op* start_one_receive();
+    engine::Op* start_one_send();
     bool make_chunks();
     /// The op of the request: the only chunk's, or one that all chunks' are part of.
     engine::Op* make_whole();
+    /// How many partitions each chunk of a send waits for.
+    void count_missing();
     void unpack_once(int partition);
     void finish(engine::Op& op);
 
     Description description_;
+    Run run_{*this};
     std::uint64_t total_bytes_;
     std::uint32_t chunks_;
     std::uint32_t number_;
     std::unique_ptr<std::byte[]> packed_;  ///< where elements have gaps
-    std::vector<engine::Op*> parts_;       ///< of the active operation, by chunk
-    std::vector<std::uint32_t> missing_;   ///< partitions that a chunk waits for
-    std::vector<bool> is_ready_;           ///< sends
-    std::vector<bool> is_unpacked_;        ///< receives
+    std::vector<engine::Op*> parts_;      ///< of the active operation, by chunk; none: all is there
+    std::vector<std::uint32_t> missing_;  ///< partitions that a chunk waits for
+    std::vector<bool> is_ready_;          ///< sends
+    std::vector<bool> is_unpacked_;       ///< receives
 };
 
 }  // namespace headway::object

@@ -31,19 +31,15 @@ Persistent::~Persistent()
     communicator_->drop_reference();
 }
 
-base::Result<bool> Persistent::activate(MPI_Request handle)
+bool Persistent::activate(MPI_Request handle)
 {
-    base::Result<engine::Op*> started = start();
-    if (!started) {
-        return base::Failure{started.sentence()};
-    }
-    engine::Op* const op = started.value();
-    if (op == nullptr) {
+    engine::Op* const op = start();
+    if (op == nullptr) [[unlikely]] {
         return false;
     }
     op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
-    rank_.pool().change(Kind::idle_request, bits_of(handle), Kind::request, op);
-    if (binding_ != nullptr) {
+    rank_.pool().change(bits_of(handle), Kind::request, op);
+    if (binding_ != nullptr) [[unlikely]] {
         attach_request(rank_, *binding_, op);
     }
     return true;
@@ -51,8 +47,12 @@ base::Result<bool> Persistent::activate(MPI_Request handle)
 
 int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status)
 {
-    rank_.pool().change(Kind::request, bits_of(handle), Kind::idle_request, this);
-    return is_own_op(op) ? report(*op, status) : end_op(instance, op, status);
+    rank_.pool().change(bits_of(handle), Kind::idle_request, this);
+    if (!is_own_op(op)) {
+        return end_op(instance, op, status);
+    }
+    end_complete_orphans(instance);
+    return report(*op, status);
 }
 
 MPI_Request make_persistent(Rank& rank, Persistent* made)
@@ -66,11 +66,6 @@ MPI_Request make_persistent(Rank& rank, Persistent* made)
         return MPI_REQUEST_NULL;
     }
     return handle_from<MPI_Request>(bits);
-}
-
-Persistent* find_inactive(const Rank& rank, MPI_Request request) noexcept
-{
-    return static_cast<Persistent*>(rank.handles->find(Kind::idle_request, bits_of(request)));
 }
 
 void free_inactive(Rank& rank, MPI_Request* request)

@@ -10,10 +10,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "base/result.hpp"
 #include "engine/op.hpp"
 #include "mpi.h"
+#include "object/rank_access.hpp"
 
 namespace headway::engine {
 struct SyncEvent;
@@ -54,14 +55,17 @@ class Persistent {
     virtual bool takes_any_tag() const noexcept { return false; }
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
-    /// the node heap is exhausted. Failure: a buffer that messages go through is missing or full.
-    base::Result<bool> activate(MPI_Request handle);
+    /// complaint() says why not.
+    bool activate(MPI_Request handle);
+    /// Of the start that has failed: empty where the node heap is exhausted; else what is wrong
+    /// with the buffer that messages go through.
+    virtual std::string complaint() const { return {}; }
     /// The op is complete: reports what became of it. The handle is inactive again.
     int end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status);
 
   protected:
-    /// Starts it. Null: the node heap is exhausted. Failure: as above.
-    virtual base::Result<engine::Op*> start() = 0;
+    /// Starts it. Null: it could not.
+    virtual engine::Op* start() = 0;
     /// The op of something that is over already.
     engine::Op* done_op() const noexcept { return done_op_; }
 
@@ -80,7 +84,10 @@ class Persistent {
 MPI_Request make_persistent(Rank& rank, Persistent* made);
 
 /// The inactive persistent request behind a handle, or null.
-Persistent* find_inactive(const Rank& rank, MPI_Request request) noexcept;
+inline Persistent* find_inactive(const RankAccess& rank, MPI_Request request) noexcept
+{
+    return static_cast<Persistent*>(rank.handles->find(Kind::idle_request, bits_of(request)));
+}
 
 /// Requires: inactive. Sets the handle to null.
 void free_inactive(Rank& rank, MPI_Request* request);

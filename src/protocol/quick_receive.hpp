@@ -7,6 +7,7 @@
 #include "engine/driver.hpp"
 #include "platform/short_copy.hpp"
 #include "protocol/match.hpp"
+#include "protocol/point_to_point.hpp"
 #include "protocol/rank_part.hpp"
 
 namespace headway::protocol {
@@ -119,13 +120,30 @@ inline bool keeps_any(engine::Driver& driver, const engine::QuickReceive& receiv
     return context_of(driver, receive.wanted.context).keeps_messages();
 }
 
+/// What a status says of the message that was taken.
+inline void note_taken(engine::Op& op, const engine::QuickReceive& receive) noexcept
+{
+    op.status_source = receive.status_source;
+    op.status_tag = receive.status_tag;
+    op.status_bytes = receive.status_bytes;
+}
+
+/// Posts a new op in the place of `receive`, which names `sender` and has found nothing.
+inline void start_wanted(engine::Driver& driver, engine::Op* op,
+                         const engine::QuickReceive& receive, std::uint32_t sender)
+{
+    op->header = receive.wanted;
+    op->peer = sender;
+    op->address = receive.address;
+    op->size_bytes = receive.size_bytes;
+    start_receive(driver, op);
+}
+
 /// Completes a new op with what was taken for it.
 inline void complete_taken(engine::Driver& driver, engine::Op* op,
                            const engine::QuickReceive& receive)
 {
-    op->status_source = receive.status_source;
-    op->status_tag = receive.status_tag;
-    op->status_bytes = receive.status_bytes;
+    note_taken(*op, receive);
     driver.complete(op);
 }
 

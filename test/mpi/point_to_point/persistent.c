@@ -76,6 +76,56 @@ static void ready(struct check* t)
     CHECK_CALL(t, MPI_Request_free(&receive));
 }
 
+// Messages that are there when their receive starts, and others, of changing tags and lengths: each
+// run has a status of its own, and an inactive request an empty one.
+static void there_before_start(struct check* t)
+{
+    const struct neighbors n = ring(t);
+    const int out[4] = {t->rank, t->rank + 1, t->rank + 2, t->rank + 3};
+    int in[4], elements, flag;
+    MPI_Request receive;
+    MPI_Status status;
+    MPI_Comm comm;
+    CHECK_CALL(t, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_CALL(t, MPI_Recv_init(in, 4, MPI_INT, n.from, MPI_ANY_TAG, comm, &receive));
+    for (int round = 0; round < rounds; ++round) {
+        const int count = round % 4 + 1;
+        MPI_Request sent;
+        memset(in, -1, sizeof in);
+        if (round % 3 == 0) {
+            CHECK_CALL(t, MPI_Start(&receive));
+            CHECK_CALL(t, MPI_Isend(out, count, MPI_INT, n.to, round, comm, &sent));
+        } else {
+            CHECK_CALL(t, MPI_Isend(out, count, MPI_INT, n.to, round, comm, &sent));
+            CHECK_CALL(t, MPI_Barrier(comm));
+            CHECK_CALL(t, MPI_Start(&receive));
+        }
+        CHECK_CALL(t, MPI_Wait(&receive, &status));
+        CHECK_INT(t, status.MPI_SOURCE, n.from);
+        CHECK_INT(t, status.MPI_TAG, round);
+        CHECK_CALL(t, MPI_Get_count(&status, MPI_INT, &elements));
+        CHECK_INT(t, elements, count);
+        CHECK(t, in[count - 1] == n.from + count - 1 && (count == 4 || in[count] == -1));
+        CHECK_CALL(t, MPI_Test(&receive, &flag, &status));
+        CHECK(t, flag && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG);
+        CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
+    }
+    // One that is over already is cancelled in vain, and freed while it is active.
+    CHECK_CALL(t, MPI_Send(out, 2, MPI_INT, n.to, tag, comm));
+    CHECK_CALL(t, MPI_Barrier(comm));
+    CHECK_CALL(t, MPI_Start(&receive));
+    do
+        CHECK_CALL(t, MPI_Request_get_status(receive, &flag, &status));
+    while (!flag);
+    CHECK_CALL(t, MPI_Cancel(&receive));
+    CHECK_CALL(t, MPI_Request_get_status(receive, &flag, &status));
+    CHECK(t, flag && status.MPI_TAG == tag);
+    CHECK_CALL(t, MPI_Test_cancelled(&status, &flag));
+    CHECK_INT(t, flag, 0);
+    CHECK_CALL(t, MPI_Request_free(&receive));
+    CHECK_CALL(t, MPI_Comm_free(&comm));
+}
+
 // The datatype and the communicator are freed before the first start.
 static void strided(struct check* t)
 {
@@ -294,6 +344,7 @@ static int test_main(void)
     CHECK_CALL(&t, check_detach(&memory, &size));
     free(memory);
     ready(&t);
+    there_before_start(&t);
     strided(&t);
     mixed(&t);
     nobody(&t);
