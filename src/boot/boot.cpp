@@ -140,7 +140,8 @@ std::optional<int> told_process_count()
         const auto count = number_of("PMI_SIZE");
         return count ? std::optional(count.value()) : std::nullopt;
     }
-    const bool has_other = is_set("PMI_PORT") || is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK");
+    const bool has_other = is_set("PMI_PORT") || is_set("PMIX_NAMESPACE") || is_set("PMIX_RANK") ||
+                           !foreign_launcher().empty();
     return has_other ? std::nullopt : std::optional(1);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "boot/boot.hpp"
@@ -48,6 +49,25 @@ TEST_F(OpenBoot, WithoutLauncherIsASingleton)
     EXPECT_FALSE(boot.get("l"));
     EXPECT_EQ(boot.node_map().value(), std::vector<int>{0});
     EXPECT_TRUE(boot.finalize());
+}
+
+TEST_F(OpenBoot, TellsTheProcessesBeforeItWhereTheEnvironmentDoes)
+{
+    EXPECT_EQ(told_process_count(), 1);
+    set("PMI_FD", "9");
+    EXPECT_EQ(told_process_count(), std::nullopt);
+    set("PMI_SIZE", "five");
+    EXPECT_EQ(told_process_count(), std::nullopt);
+    set("PMI_SIZE", "5");
+    EXPECT_EQ(told_process_count(), 5);
+    forget_all();
+    set("PMIX_NAMESPACE", "prterun-1");
+    EXPECT_EQ(told_process_count(), std::nullopt);
+    forget_all();
+    set("SLURM_STEP_ID", "0");
+    set("SLURM_PROCID", "0");
+    set("SLURM_STEP_NUM_TASKS", "2");
+    EXPECT_EQ(told_process_count(), std::nullopt);
 }
 
 TEST_F(OpenBoot, TakesTheWayThatIsAskedForOnly)

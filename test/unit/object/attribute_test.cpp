@@ -54,6 +54,26 @@ class AttributeTest : public testing::Test {
     AttributeSet set;
 };
 
+TEST_F(AttributeTest, AFreedKeyExistsWhileAnAttributeHasIt)
+{
+    auto key = make_key();
+    const int number = key->number;
+    ASSERT_EQ(set_attribute(set, MPI_COMM_SELF, key, values), MPI_SUCCESS);
+    key.reset();
+    keys.free(number);
+    keys.free(number);
+    for (int i = 0; i < 200; ++i) {
+        const int other = make_key()->number;
+        keys.free(other);
+        EXPECT_FALSE(keys.exists(Keyed::communicator, other));
+    }
+    EXPECT_EQ(keys.find(Keyed::communicator, number), nullptr);
+    EXPECT_TRUE(keys.exists(Keyed::communicator, number));
+    EXPECT_FALSE(keys.exists(Keyed::datatype, number));
+    ASSERT_EQ(delete_attribute(set, MPI_COMM_SELF, number), MPI_SUCCESS);
+    EXPECT_FALSE(keys.exists(Keyed::communicator, number));
+}
+
 TEST_F(AttributeTest, KeysHaveAKindAndAreNotUsedAgain)
 {
     const auto key = make_key();

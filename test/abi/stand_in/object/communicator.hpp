@@ -24,6 +24,7 @@ class Communicator {
     int destination_count() const noexcept { return size_; }
     MPI_Comm handle() const noexcept { return handle_; }
     ErrorHandler* error_handler() const noexcept { return error_handler_; }
+    bool is_handler_chosen() const noexcept { return false; }
 
   private:
     int size_;
