@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Persistent messages (MPI-5.0 section 3.9), the start of every persistent request, and generalized
 // requests (section 13.2).
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "abi/sync_calls.hpp"
@@ -32,6 +34,9 @@ class PersistentMessage final : public Persistent {
     {
         // The program may free the datatype before the request.
         transfer_.type = &type_;
+        if (transfer.tag == MPI_ANY_TAG && transfer.peer != MPI_PROC_NULL) {
+            take_any_tag();
+        }
         const bool has_mode = mode == Mode::standard || mode == Mode::receive;
         is_usual_ = has_mode && !transfer.is_special && transfer.peer != MPI_PROC_NULL &&
                     transfer.peer != MPI_ANY_SOURCE &&
@@ -41,11 +46,6 @@ class PersistentMessage final : public Persistent {
             name_ = mode == Mode::receive ? name_of_wanted(comm, transfer.peer, transfer.tag)
                                           : name_of_sent(comm, transfer.tag);
         }
-    }
-
-    bool takes_any_tag() const noexcept override
-    {
-        return transfer_.tag == MPI_ANY_TAG && transfer_.peer != MPI_PROC_NULL;
     }
 
     std::string complaint() const override { return complaint_; }
@@ -156,6 +156,20 @@ int look_for_inactive(Call& call, MPI_Request request, int index, Persistent** i
                      static_cast<std::size_t>(object::bits_of(request)), why);
 }
 
+int start_inactive(Call& call, MPI_Request request, Persistent* idle)
+{
+    call.set_error_source(idle->communicator());
+    if (idle->takes_any_tag() && idle->communicator()->spreads_tags()) [[unlikely]] {
+        return refuse_any_tag(call, *idle->communicator());
+    }
+    if (!idle->activate(request)) [[unlikely]] {
+        const std::string complaint = idle->complaint();
+        return complaint.empty() ? fail_for_memory(call)
+                                 : call.fail(MPI_ERR_BUFFER, "%s", complaint.c_str());
+    }
+    return MPI_SUCCESS;
+}
+
 int start(Call& call, MPI_Request request, int index)
 {
     Persistent* idle = object::find_inactive(rank_of(call), request);
@@ -165,14 +179,21 @@ int start(Call& call, MPI_Request request, int index)
             return error;
         }
     }
-    call.set_error_source(idle->communicator());
-    if (idle->takes_any_tag() && idle->communicator()->spreads_tags()) [[unlikely]] {
-        return refuse_any_tag(call, *idle->communicator());
-    }
-    if (!idle->activate(request)) [[unlikely]] {
-        const std::string complaint = idle->complaint();
-        return complaint.empty() ? fail_for_memory(call)
-                                 : call.fail(MPI_ERR_BUFFER, "%s", complaint.c_str());
+    return start_inactive(call, request, idle);
+}
+
+/// Starts the sends among the first 64 requests, each of which sets its bit in `started`.
+int start_sends(Call& call, int count, const MPI_Request requests[], std::uint64_t* started)
+{
+    for (int index = 0; index < std::min(count, 64); ++index) {
+        Persistent* const idle = object::find_inactive(rank_of(call), requests[index]);
+        if (idle == nullptr || idle->kind() != OpKind::send) {
+            continue;
+        }
+        if (const int error = start_inactive(call, requests[index], idle); error != MPI_SUCCESS) {
+            return error;
+        }
+        *started |= std::uint64_t{1} << static_cast<unsigned>(index);
     }
     return MPI_SUCCESS;
 }
@@ -218,7 +239,16 @@ int Start(Call& call, MPI_Request* request)
 
 int Startall(Call& call, int count, MPI_Request requests[])
 {
+    // In an order of its own (MPI-5.0 section 3.9): what is sent is under way while receives are
+    // posted.
+    std::uint64_t started = 0;
+    if (const int error = start_sends(call, count, requests, &started); error != MPI_SUCCESS) {
+        return error;
+    }
     for (int index = 0; index < count; ++index) {
+        if (index < 64 && (started >> static_cast<unsigned>(index) & 1U) != 0) {
+            continue;
+        }
         if (const int error = start(call, requests[index], index); error != MPI_SUCCESS) {
             return error;
         }

@@ -52,7 +52,7 @@ class Persistent {
     virtual Partitioned* as_partitioned() noexcept { return nullptr; }
 
     /// It receives from MPI_ANY_TAG.
-    virtual bool takes_any_tag() const noexcept { return false; }
+    bool takes_any_tag() const noexcept { return takes_any_tag_; }
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// complaint() says why not.
@@ -68,6 +68,7 @@ class Persistent {
     virtual engine::Op* start() = 0;
     /// The op of something that is over already.
     engine::Op* done_op() const noexcept { return done_op_; }
+    void take_any_tag() noexcept { takes_any_tag_ = true; }
 
   private:
     friend MPI_Request make_persistent(Rank& rank, Persistent* made);
@@ -75,6 +76,7 @@ class Persistent {
     Rank& rank_;
     Communicator* communicator_;
     engine::OpKind kind_;
+    bool takes_any_tag_ = false;
     engine::Op* done_op_;
     engine::SyncEvent* binding_ = nullptr;
 };
