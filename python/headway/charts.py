@@ -3,13 +3,13 @@
 
 {format, title, claims, benches, timelines}. A claim is summary.Claim as an object; timelines, which
 the caller adds, are {title, facts, page}: whole pages of traces. A bench: {name, title, command,
-facts, notes, settings, work, libraries, variants, metrics, maps, ranks}; facts (machine; cores;
-date and rounds) and notes are sentences, settings lists of [library, text], work (calibrated) of
-[case, text]; maps and ranks are those of heat.py. A metric: {name, unit, better, judged, note,
-cases}. A case: {name, figures, ratios, limits}: figures are {library, min, lower, median, upper,
-samples, raw} or {library, skipped}, raw being how many samples a round has; ratios {rival, min,
-lower, median, upper, samples, required, sign, aim, verdict} are speed-ups of ours; limits
-{required, sign, aim, verdict} are about the figure of ours itself.
+machine, run, notes, settings, work, libraries, variants, metrics, maps, ranks}; machine (what it
+is), run (on which cores, when, how many rounds) and notes are text, settings lists of [library,
+text], work (calibrated) of [case, text]; maps and ranks are those of heat.py. A metric: {name,
+unit, better, judged, note, cases}. A case: {name, figures, ratios, limits}: figures are {library,
+min, lower, median, upper, samples, raw} or {library, skipped}, raw being how many samples a round
+has; ratios {rival, min, lower, median, upper, samples, required, sign, aim, verdict} are speed-ups
+of ours; limits {required, sign, aim, verdict} are about the figure of ours itself.
 """
 
 from __future__ import annotations
@@ -87,16 +87,13 @@ def page_data(entries: Sequence[Entry], title: str) -> dict[str, Any]:
 def _bench(head: Entry, lines: Sequence[Entry]) -> dict[str, Any]:
     machine = head["machine"]
     voids = len(head["voids"])
-    facts = (
-        f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}; measured "
-        f"on cores {','.join(map(str, head['cores']))}; {head['date']}, {head['rounds']} rounds, "
-        f"{voids} void"
-    )
     return {
         "name": head["bench"],
         "title": head["title"],
         "command": head["command"],
-        "facts": facts,
+        "machine": f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}",
+        "run": f"on cores {','.join(map(str, head['cores']))}, {head['date']}, {head['rounds']} "
+               f"rounds, {voids} void",
         "notes": _notes(head),
         "settings": [[name, text] for name, text in head["settings"].items()],
         "work": _work(head),

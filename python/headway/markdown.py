@@ -23,8 +23,8 @@ Object = Mapping[str, Any]
 
 def render(data: Object) -> str:
     """The page. Requires: data of charts.page_data()."""
-    facts = Counter(_machine_of(bench) for bench in data["benches"])
-    machine = facts.most_common(1)[0][0] if facts else ""
+    machines = Counter(bench["machine"] for bench in data["benches"])
+    machine = machines.most_common(1)[0][0] if machines else ""
     lines = [
         "<!-- SPDX-License-Identifier: Apache-2.0 -->",
         "<!-- Written by `headway report FILES -o PAGE.md`: measure again instead of editing. -->",
@@ -38,10 +38,6 @@ def render(data: Object) -> str:
         lines += ["", *_bench(bench, machine)]
     lines += ["", *_settings(data["benches"])]
     return "\n".join(lines) + "\n"
-
-
-def _machine_of(bench: Object) -> str:
-    return str(bench["facts"]).split(";", 1)[0]
 
 
 def _claims(claims: Sequence[Object]) -> list[str]:
@@ -62,19 +58,16 @@ def _claims(claims: Sequence[Object]) -> list[str]:
 
 
 def _bench(bench: Object, machine: str) -> list[str]:
-    facts = str(bench["facts"])
-    if _machine_of(bench) == machine:
-        facts = facts.split(";", 1)[1].strip()
-    lines = [f"## {bench['name']}: {bench['title']}", "", f"`{bench['command']}`: {facts}."]
+    where = "" if bench["machine"] == machine else f"{bench['machine']}; "
+    lines = [f"## {bench['name']}: {bench['title']}", "",
+             f"`{bench['command']}`: {where}{bench['run']}."]
     for note in bench["notes"]:
         lines += ["", str(note)]
     for metric in bench["metrics"]:
         if metric["cases"]:
             lines += ["", *_metric(metric)]
     if bench["work"]:
-        lines += ["", *_table(["case", "work, the same for all libraries"],
-                              [[case, text.removesuffix("; the same for all")]
-                               for case, text in bench["work"]])]
+        lines += ["", *_table(["case", "work"], bench["work"])]
     return lines
 
 

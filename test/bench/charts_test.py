@@ -142,8 +142,7 @@ class MarkdownTest(unittest.TestCase):
         page = self.page(head(), figures("headway"), figures("a", median=1.5), speedup())
         self.assertIn("| case | headway | a | speed-up | against | required |", page)
         self.assertIn("| 8 B | 2 (1) | **1.5** (1) | 2 (1.5 .. 2.5) | a | >= 1 **missed** |", page)
-        self.assertIn("`./dev bench latency`: measured on cores 0,1; 2026-11-29, 3 rounds, 0 void.",
-                      page)
+        self.assertIn("`./dev bench latency`: on cores 0,1, 2026-11-29, 3 rounds, 0 void.", page)
         self.assertIn("P, 2 cores, kernel K. ", page)
 
     def test_limits_that_do_not_hold_come_first(self) -> None:

@@ -153,7 +153,8 @@ def made_entries() -> list[dict[str, Any]]:
         machine = {"processor": "P", "cores": 2, "kernel": "K", "load": 0.1}
         names = ["headway", "headway-x", "mpich-1", "intel-2"]
         return {"bench": bench, "title": f"title of {bench}", "machine": machine, "cores": [0, 1],
-                "quick": False, "command": f"./dev bench {bench}", "rounds": 3, "voids": [],
+                "quick": False, "date": "2026-11-29", "command": f"./dev bench {bench}",
+                "rounds": 3, "voids": [],
                 "settings": {name: f"settings of {name}" for name in names},
                 "variants": ["headway-x"], "metrics": [metric]}
 
@@ -276,6 +277,7 @@ def value_of(library: str, comm_ms: int, comp_ms: int) -> float:
 def grid_entries() -> list[dict[str, Any]]:
     """JSON lines of a grid: two libraries, one metric, all cells but one, all ranks' views."""
     head = {"bench": "nbc", "title": "title of nbc", "cores": [0, 1], "quick": False,
+            "date": "2026-11-29",
             "machine": {"processor": "P", "cores": 2, "kernel": "K", "load": 0.1},
             "command": "./dev bench nbc", "rounds": 3, "voids": [], "variants": [],
             "settings": {"headway": "defaults", "mpich-1": "defaults"},

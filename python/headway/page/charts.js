@@ -227,7 +227,7 @@ function drawBench(bench) {
   return element("section", { id: bench.name },
     element("h2", { textContent: `${bench.name}: ${bench.title}` }),
     element("p", { className: "fact" }, element("code", { textContent: bench.command })),
-    fact(bench.facts), ...bench.notes.map((note) => fact(note, "fact warn")),
+    fact(`${bench.machine}; measured ${bench.run}`), ...bench.notes.map((note) => fact(note, "fact warn")),
     ...drawMaps(bench), ...drawAllRanks(bench),
     ...bench.metrics.flatMap((metric) => drawMetric(bench, metric)),
     ...folded("settings of the libraries", bench.settings),
