@@ -44,15 +44,20 @@ class OutsideError(Exception):
 
 
 @dataclass(frozen=True)
-class Program:
+class Source:
     package: str
     version: str  # of Debian's source package, else of Python's
     archive: str
     sha256: str
     folder: str  # in the archive
+    is_debian: bool = True
+
+
+@dataclass(frozen=True)
+class Program:
+    source: Source
     build: Callable[[Path], None]
     check: Callable[[Path], None]
-    is_debian: bool = True
 
 
 def stage() -> Path:
@@ -84,12 +89,12 @@ def source_lines() -> list[str]:
                    for _, uri, release in found})
 
 
-def is_right(path: Path, program: Program) -> bool:
+def is_right(path: Path, source: Source) -> bool:
     return (path.is_file()
-            and hashlib.sha256(path.read_bytes()).hexdigest() == program.sha256)
+            and hashlib.sha256(path.read_bytes()).hexdigest() == source.sha256)
 
 
-def fetch_from_debian(program: Program, folder: Path) -> None:
+def fetch_from_debian(source: Source, folder: Path) -> None:
     for part in ("lists/partial", "cache/archives/partial", "parts"):
         (folder / part).mkdir(parents=True)
     (folder / "sources.list").write_text("\n".join(source_lines()) + "\n")
@@ -101,53 +106,53 @@ def fetch_from_debian(program: Program, folder: Path) -> None:
            for word in ("-o", setting)]
     run("apt-get", *own, "-q", "update")
     run("apt-get", *own, "-q", "source", "--download-only", "--tar-only",
-        f"{program.package}={program.version}", cwd=folder)
+        f"{source.package}={source.version}", cwd=folder)
 
 
-def fetch_from_index(program: Program, folder: Path) -> None:
+def fetch_from_index(source: Source, folder: Path) -> None:
     """As pip would, which builds what it downloads."""
     asked = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"],
                            capture_output=True, text=True, check=False)
     index = asked.stdout.strip() or os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple")
-    page = f"{index.rstrip('/')}/{program.package}/"
+    page = f"{index.rstrip('/')}/{source.package}/"
     try:
         with urllib.request.urlopen(page, timeout=60) as answer:
             text = answer.read().decode()
         links = [link for link in re.findall(r'href="([^"]+)"', text)
-                 if urllib.parse.urlsplit(link).path.endswith("/" + program.archive)]
+                 if urllib.parse.urlsplit(link).path.endswith("/" + source.archive)]
         if not links:
-            raise OutsideError(f"{page} has no {program.archive}")
+            raise OutsideError(f"{page} has no {source.archive}")
         with urllib.request.urlopen(urllib.parse.urljoin(page, links[0]), timeout=60) as answer:
-            (folder / program.archive).write_bytes(answer.read())
+            (folder / source.archive).write_bytes(answer.read())
     except urllib.error.URLError as error:
         raise OutsideError(f"{page} cannot be read: {error}") from error
 
 
-def fetch(program: Program) -> Path:
+def fetch(source: Source) -> Path:
     """The archive in the user's cache."""
-    kept = tree.cache() / "sources" / program.archive
-    if is_right(kept, program):
+    kept = tree.cache() / "sources" / source.archive
+    if is_right(kept, source):
         return kept
     with tempfile.TemporaryDirectory() as name:
-        (fetch_from_debian if program.is_debian else fetch_from_index)(program, Path(name))
-        fetched = Path(name) / program.archive
-        if not is_right(fetched, program):
-            raise OutsideError(f"{program.archive} is not the file that was pinned")
+        (fetch_from_debian if source.is_debian else fetch_from_index)(source, Path(name))
+        fetched = Path(name) / source.archive
+        if not is_right(fetched, source):
+            raise OutsideError(f"{source.archive} is not the file that was pinned")
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(fetched, kept)
     return kept
 
 
-def unpack(program: Program) -> Path:
+def unpack(source: Source) -> Path:
     """A tree of the source in the user's cache, as the last run left it."""
-    folder = tree.cache() / "programs" / program.folder
+    folder = tree.cache() / "programs" / source.folder
     if not folder.is_dir():
-        archive = fetch(program)
+        archive = fetch(source)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:
             with tarfile.open(archive) as tar:
                 tar.extractall(name, filter="data")
-            (Path(name) / program.folder).rename(folder)
+            (Path(name) / source.folder).rename(folder)
     return folder
 
 
@@ -299,18 +304,22 @@ def check_lightgbm(folder: Path) -> None:
 
 
 PROGRAMS = {
-    "fftw": Program("fftw3", "3.3.10-1", "fftw3_3.3.10.orig.tar.gz",
-                    "56c932549852cddcfafdab3820b0200c7742675be92179e59e6215b340e26467",
-                    "fftw-3.3.10", build_fftw, check_fftw),
-    "hpcc": Program("hpcc", "1.5.0-3", "hpcc_1.5.0.orig.tar.gz",
-                    "0a6fef7ab9f3347e549fed65ebb98234feea9ee18aea0c8f59baefbe3cf7ffb8",
-                    "hpcc-1.5.0", build_hpcc, check_hpcc),
-    "netpipe": Program("netpipe", "3.7.2-8", "netpipe_3.7.2.orig.tar.gz",
-                       "13dac884ff52951636f651c421f5ff4a853218a95aa28a4a852402ee385a2ab8",
-                       "NetPIPE-3.7.2", build_netpipe, check_netpipe),
-    "lightgbm": Program("lightgbm", "4.5.0", "lightgbm-4.5.0.tar.gz",
-                        "e1cd7baf0318d4e308a26575a63a4635f08df866ad3622a9d8e3d71d9637a1ba",
-                        "lightgbm-4.5.0", build_lightgbm, check_lightgbm, is_debian=False),
+    "fftw": Program(Source(
+        "fftw3", "3.3.10-1", "fftw3_3.3.10.orig.tar.gz",
+        "56c932549852cddcfafdab3820b0200c7742675be92179e59e6215b340e26467", "fftw-3.3.10"),
+        build_fftw, check_fftw),
+    "hpcc": Program(Source(
+        "hpcc", "1.5.0-3", "hpcc_1.5.0.orig.tar.gz",
+        "0a6fef7ab9f3347e549fed65ebb98234feea9ee18aea0c8f59baefbe3cf7ffb8", "hpcc-1.5.0"),
+        build_hpcc, check_hpcc),
+    "netpipe": Program(Source(
+        "netpipe", "3.7.2-8", "netpipe_3.7.2.orig.tar.gz",
+        "13dac884ff52951636f651c421f5ff4a853218a95aa28a4a852402ee385a2ab8", "NetPIPE-3.7.2"),
+        build_netpipe, check_netpipe),
+    "lightgbm": Program(Source(
+        "lightgbm", "4.5.0", "lightgbm-4.5.0.tar.gz",
+        "e1cd7baf0318d4e308a26575a63a4635f08df866ad3622a9d8e3d71d9637a1ba", "lightgbm-4.5.0",
+        is_debian=False), build_lightgbm, check_lightgbm),
 }
 
 
@@ -319,7 +328,7 @@ def main() -> int:
     parser.add_argument("program", choices=PROGRAMS)
     program = PROGRAMS[parser.parse_args().program]
     try:
-        folder = unpack(program)
+        folder = unpack(program.source)
         program.build(folder)
         program.check(folder)
     except OutsideError as error:
