@@ -27,20 +27,14 @@ enum class Mode : std::uint8_t { standard, synchronous, buffered, receive };
 class PersistentMessage final : public Persistent {
   public:
     PersistentMessage(Rank& rank, Communicator& comm, const Transfer& transfer, Mode mode)
-        : Persistent(rank, comm, mode == Mode::receive ? OpKind::receive : OpKind::send),
+        : Persistent(rank, comm, facts_of(rank, transfer, mode)),
           type_(*transfer.type),
           transfer_(transfer),
-          mode_(mode)
+          mode_(mode),
+          is_usual_(is_usual(rank, transfer, mode))
     {
         // The program may free the datatype before the request.
         transfer_.type = &type_;
-        if (transfer.tag == MPI_ANY_TAG && transfer.peer != MPI_PROC_NULL) {
-            take_any_tag();
-        }
-        const bool has_mode = mode == Mode::standard || mode == Mode::receive;
-        is_usual_ = has_mode && !transfer.is_special && transfer.peer != MPI_PROC_NULL &&
-                    transfer.peer != MPI_ANY_SOURCE &&
-                    transfer.bytes <= rank.driver().node().whole_bytes_max;
         if (is_usual_) {
             peer_ = peer_of(comm, transfer.peer);
             name_ = mode == Mode::receive ? name_of_wanted(comm, transfer.peer, transfer.tag)
@@ -76,6 +70,23 @@ class PersistentMessage final : public Persistent {
     }
 
   private:
+    /// A message like most: of a mode without a word of its own, from or to a member that is named,
+    /// short enough to come whole.
+    static bool is_usual(Rank& rank, const Transfer& transfer, Mode mode)
+    {
+        const bool has_mode = mode == Mode::standard || mode == Mode::receive;
+        return has_mode && !transfer.is_special && transfer.peer != MPI_PROC_NULL &&
+               transfer.peer != MPI_ANY_SOURCE &&
+               transfer.bytes <= rank.driver().node().whole_bytes_max;
+    }
+    static Facts facts_of(Rank& rank, const Transfer& transfer, Mode mode)
+    {
+        const bool is_send = mode != Mode::receive;
+        return {.kind = is_send ? OpKind::send : OpKind::receive,
+                .takes_any_tag = transfer.tag == MPI_ANY_TAG && transfer.peer != MPI_PROC_NULL,
+                .is_short_send = is_send && is_usual(rank, transfer, mode)};
+    }
+
     /// With what was found out when the request was made: as MPI_Isend and MPI_Irecv go their short
     /// way, but that what is over at once needs no op.
     Op* start_usual()
@@ -89,25 +100,16 @@ class PersistentMessage final : public Persistent {
                        ? done_op()
                        : begin_send(rank(), *communicator(), transfer_, false);
         }
-        engine::QuickReceive receive{
+        engine::QuickReceive wanted{
             .wanted = name_, .address = address, .size_bytes = transfer_.bytes};
-        if (rank().tracer == nullptr && protocol::take_next(driver, receive, peer_)) {
-            protocol::note_taken(*done_op(), receive);
-            return done_op();
-        }
-        Op* const op = driver.create_op(OpKind::receive);
-        if (op != nullptr) [[likely]] {
-            protocol::start_wanted(driver, op, receive, peer_);
-        }
-        return op;
+        return receive(driver, wanted, peer_);
     }
 
     object::Datatype type_;
     Transfer transfer_;
     Mode mode_;
-    /// A message like most: of a mode without a word of its own, from or to a member that is named,
-    /// short enough to come whole. Then the two below are those of each run.
-    bool is_usual_ = false;
+    bool is_usual_;
+    // Of one that is, in each run.
     std::uint32_t peer_ = 0;
     transport::FrameHeader name_;
     std::string complaint_;
@@ -159,7 +161,7 @@ int look_for_inactive(Call& call, MPI_Request request, int index, Persistent** i
 int start_inactive(Call& call, MPI_Request request, Persistent* idle)
 {
     call.set_error_source(idle->communicator());
-    if (idle->takes_any_tag() && idle->communicator()->spreads_tags()) [[unlikely]] {
+    if (idle->facts().takes_any_tag && idle->communicator()->spreads_tags()) [[unlikely]] {
         return refuse_any_tag(call, *idle->communicator());
     }
     if (!idle->activate(request)) [[unlikely]] {
@@ -182,12 +184,12 @@ int start(Call& call, MPI_Request request, int index)
     return start_inactive(call, request, idle);
 }
 
-/// Starts the sends among the first 64 requests, each of which sets its bit in `started`.
-int start_sends(Call& call, int count, const MPI_Request requests[], std::uint64_t* started)
+/// Starts the short sends among the first 64 requests, each of which sets its bit in `started`.
+int start_short_sends(Call& call, int count, const MPI_Request requests[], std::uint64_t* started)
 {
     for (int index = 0; index < std::min(count, 64); ++index) {
         Persistent* const idle = object::find_inactive(rank_of(call), requests[index]);
-        if (idle == nullptr || idle->kind() != OpKind::send) {
+        if (idle == nullptr || !idle->facts().is_short_send) {
             continue;
         }
         if (const int error = start_inactive(call, requests[index], idle); error != MPI_SUCCESS) {
@@ -239,10 +241,11 @@ int Start(Call& call, MPI_Request* request)
 
 int Startall(Call& call, int count, MPI_Request requests[])
 {
-    // In an order of its own (MPI-5.0 section 3.9): what is sent is under way while receives are
-    // posted.
+    // In an order of its own (MPI-5.0 section 3.9): what is short is under way while receives are
+    // posted. Longer messages had better find theirs.
     std::uint64_t started = 0;
-    if (const int error = start_sends(call, count, requests, &started); error != MPI_SUCCESS) {
+    if (const int error = start_short_sends(call, count, requests, &started);
+        error != MPI_SUCCESS) {
         return error;
     }
     for (int index = 0; index < count; ++index) {

@@ -430,7 +430,7 @@ class BorrowedKeep final : public OpKeep {
 class RepeatedCollective final : public Persistent {
   public:
     RepeatedCollective(Rank& rank, Communicator& communicator, CollectiveCall call)
-        : Persistent(rank, communicator, engine::OpKind::graph),
+        : Persistent(rank, communicator, {.kind = engine::OpKind::graph}),
           call_(std::move(call)),
           sequence_(communicator.joint_scope().next_sequence++)
     {

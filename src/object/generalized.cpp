@@ -56,7 +56,7 @@ int Generalized::free(Rank& rank, MPI_Request handle, engine::Op* op)
     if (op->word.is_complete()) {
         return drop(rank, handle, Kind::request, op);
     }
-    rank.pool().change(bits_of(handle), Kind::freed_request, op);
+    rank.pool().change(Kind::request, bits_of(handle), Kind::freed_request, op);
     return MPI_SUCCESS;
 }
 

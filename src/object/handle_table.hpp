@@ -158,16 +158,20 @@ class alignas(64) HandlePool {
     /// release() of each.
     void release_all(Kind kind, std::span<const HandleBits> all) noexcept;
 
-    /// Lets a handle stand for `object`, of that kind. Nobody else is kept out: it is for the
-    /// thread that may use the handle. Requires a live handle, `object` not null and
-    /// `kind` not none.
-    void change(HandleBits bits, Kind kind, void* object) noexcept
+    /// Lets a live handle of kind `from` stand for `object`, of kind `to`. False, and no effect,
+    /// where it is not live. Nobody else is kept out: it is for the thread that may use the handle.
+    /// Requires `object` not null and `to` not none.
+    bool change(Kind from, HandleBits bits, Kind to, void* object) noexcept
     {
+        if (table_.find(from, bits) == nullptr) [[unlikely]] {
+            return false;
+        }
         Slot& slot = table_.slots_[(bits - table_.base_) / slot_bytes];
         // relaxed: the key publishes it.
         slot.object.store(object, std::memory_order_relaxed);
         // (3) release, pairs with (1).
-        slot.key.store(HandleTable::key_of(kind, bits), std::memory_order_release);
+        slot.key.store(HandleTable::key_of(to, bits), std::memory_order_release);
+        return true;
     }
 
     /// Several threads may call from now on; the calling one pays little for it until another one

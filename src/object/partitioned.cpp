@@ -8,7 +8,6 @@
 #include "object/communicator.hpp"
 #include "object/rank.hpp"
 #include "protocol/point_to_point.hpp"
-#include "protocol/quick_receive.hpp"
 
 namespace headway::object {
 
@@ -30,7 +29,7 @@ std::uint32_t chunks_for(std::uint64_t bytes)
 }  // namespace
 
 Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Description& description)
-    : Persistent(rank, communicator, description.kind),
+    : Persistent(rank, communicator, {.kind = description.kind}),
       description_(description),
       total_bytes_(static_cast<std::uint64_t>(description.partitions) * partition_bytes()),
       chunks_(chunks_for(total_bytes_)),
@@ -92,7 +91,7 @@ std::uint32_t Partitioned::peer() const noexcept
 
 engine::Op* Partitioned::make_chunk(std::uint64_t chunk)
 {
-    engine::Op* const op = rank().driver().create_op(kind());
+    engine::Op* const op = rank().driver().create_op(facts().kind);
     if (op == nullptr) {
         return nullptr;
     }
@@ -126,7 +125,7 @@ engine::Op* Partitioned::make_whole()
         return make_chunks() ? parts_.front() : nullptr;
     }
     engine::Driver& driver = rank().driver();
-    engine::Op* const joint = engine::create_joint(driver, kind(), chunks_);
+    engine::Op* const joint = engine::create_joint(driver, facts().kind, chunks_);
     if (joint == nullptr) {
         return nullptr;
     }
@@ -162,50 +161,30 @@ bool Partitioned::is_one_message() const noexcept
            total_bytes_ <= rank().driver().node().whole_bytes_max;
 }
 
-engine::Op* Partitioned::start_one_receive()
+engine::Op* Partitioned::start_one()
 {
-    engine::Driver& driver = rank().driver();
     parts_.clear();
-    engine::QuickReceive receive{
+    engine::QuickReceive wanted{
         .wanted = name_of(0), .address = bytes(), .size_bytes = total_bytes_};
-    if (rank().tracer == nullptr && protocol::take_next(driver, receive, peer())) {
-        protocol::note_taken(*done_op(), receive);
-        return done_op();
-    }
-    engine::Op* const op = driver.create_op(kind());
-    if (op != nullptr) [[likely]] {
+    engine::Op* const op = is_send() ? make_chunk(0) : receive(rank().driver(), wanted, peer());
+    if (op != nullptr && !is_own_op(op)) {
         parts_.push_back(op);
-        protocol::start_wanted(driver, op, receive, peer());
-    }
-    return op;
-}
-
-engine::Op* Partitioned::start_one_send()
-{
-    parts_.clear();
-    engine::Op* const op = make_chunk(0);
-    if (op != nullptr) [[likely]] {
-        parts_.push_back(op);
-        is_ready_.assign(static_cast<std::size_t>(description_.partitions), false);
-        missing_.assign(1, static_cast<std::uint32_t>(description_.partitions));
     }
     return op;
 }
 
 engine::Op* Partitioned::start()
 {
-    if (description_.peer != MPI_PROC_NULL && is_one_message()) [[likely]] {
-        return is_send() ? start_one_send() : start_one_receive();
-    }
     const auto partitions = static_cast<std::size_t>(description_.partitions);
     if (is_send()) {
         is_ready_.assign(partitions, false);
+        count_missing();
     } else if (packed_ != nullptr) {
         is_unpacked_.assign(partitions, false);
     }
     engine::Driver& driver = rank().driver();
     if (description_.peer == MPI_PROC_NULL) {
-        engine::Op* const op = driver.create_op(kind());
+        engine::Op* const op = driver.create_op(facts().kind);
         if (op != nullptr) {
             op->status_source = MPI_PROC_NULL;
             op->status_tag = MPI_ANY_TAG;
@@ -213,14 +192,15 @@ engine::Op* Partitioned::start()
         }
         return op;
     }
+    if (is_one_message()) [[likely]] {
+        return start_one();
+    }
     engine::Op* const whole = make_whole();
     if (whole == nullptr) {
         return nullptr;
     }
     set_keep(*whole, &run_);
-    if (is_send()) {
-        count_missing();
-    } else {
+    if (!is_send()) {
         for (engine::Op* part : parts_) {
             protocol::start_receive(driver, part);
         }

@@ -35,7 +35,7 @@ class Partitioned final : public Persistent {
 
     Partitioned* as_partitioned() noexcept override { return this; }
 
-    bool is_send() const noexcept { return kind() == engine::OpKind::send; }
+    bool is_send() const noexcept { return facts().kind == engine::OpKind::send; }
     /// How many like it there were before: by that and its tag both sides know each other.
     std::uint32_t number() const noexcept { return number_; }
     int partitions() const noexcept { return description_.partitions; }
@@ -77,8 +77,7 @@ class Partitioned final : public Persistent {
     /// Whether its bytes travel as one short message, from and to where they lie. Its op is that
     /// of the request then, keeps nothing, and is over when the message is.
     bool is_one_message() const noexcept;
-    engine::Op* start_one_receive();
-    engine::Op* start_one_send();
+    engine::Op* start_one();
     bool make_chunks();
     /// The op of the request: the only chunk's, or one that all chunks' are part of.
     engine::Op* make_whole();

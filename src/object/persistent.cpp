@@ -5,14 +5,15 @@
 #include "object/rank.hpp"
 #include "object/request.hpp"
 #include "object/sync_object.hpp"
+#include "protocol/quick_receive.hpp"
 
 namespace headway::object {
 
-Persistent::Persistent(Rank& rank, Communicator& communicator, engine::OpKind kind)
+Persistent::Persistent(Rank& rank, Communicator& communicator, const Facts& facts)
     : rank_(rank),
       communicator_(&communicator),
-      kind_(kind),
-      done_op_(rank.driver().create_op(kind))
+      facts_(facts),
+      done_op_(rank.driver().create_op(facts.kind))
 {
     communicator_->add_reference();
     if (done_op_ != nullptr) {
@@ -31,6 +32,20 @@ Persistent::~Persistent()
     communicator_->drop_reference();
 }
 
+engine::Op* Persistent::receive(engine::Driver& driver, engine::QuickReceive& wanted,
+                                std::uint32_t sender)
+{
+    if (rank_.tracer == nullptr && protocol::take_next(driver, wanted, sender)) {
+        protocol::note_taken(*done_op_, wanted);
+        return done_op_;
+    }
+    engine::Op* const op = driver.create_op(engine::OpKind::receive);
+    if (op != nullptr) [[likely]] {
+        protocol::start_wanted(driver, op, wanted, sender);
+    }
+    return op;
+}
+
 bool Persistent::activate(MPI_Request handle)
 {
     engine::Op* const op = start();
@@ -38,7 +53,7 @@ bool Persistent::activate(MPI_Request handle)
         return false;
     }
     op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
-    rank_.pool().change(bits_of(handle), Kind::request, op);
+    rank_.pool().change(Kind::idle_request, bits_of(handle), Kind::request, op);
     if (binding_ != nullptr) [[unlikely]] {
         attach_request(rank_, *binding_, op);
     }
@@ -47,7 +62,7 @@ bool Persistent::activate(MPI_Request handle)
 
 int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status)
 {
-    rank_.pool().change(bits_of(handle), Kind::idle_request, this);
+    rank_.pool().change(Kind::request, bits_of(handle), Kind::idle_request, this);
     if (!is_own_op(op)) {
         return end_op(instance, op, status);
     }

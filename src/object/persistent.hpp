@@ -17,8 +17,9 @@
 #include "object/rank_access.hpp"
 
 namespace headway::engine {
+class Driver;
 struct SyncEvent;
-}
+}  // namespace headway::engine
 
 namespace headway::object {
 
@@ -30,15 +31,22 @@ class Rank;
 /// Belongs to its handle. Thread rule: the rank's threads, under its lock.
 class Persistent {
   public:
-    /// Takes a reference on `communicator`. `kind` is what its operations are.
-    Persistent(Rank& rank, Communicator& communicator, engine::OpKind kind);
+    struct Facts {
+        engine::OpKind kind;         ///< of its operations
+        bool takes_any_tag = false;  ///< it receives from MPI_ANY_TAG
+        /// Its start sends a message that comes whole, asked for or not.
+        bool is_short_send = false;
+    };
+
+    /// Takes a reference on `communicator`.
+    Persistent(Rank& rank, Communicator& communicator, const Facts& facts);
     Persistent(const Persistent&) = delete;
     Persistent& operator=(const Persistent&) = delete;
     virtual ~Persistent();
 
     Communicator* communicator() const noexcept { return communicator_; }
     Rank& rank() const noexcept { return rank_; }
-    engine::OpKind kind() const noexcept { return kind_; }
+    const Facts& facts() const noexcept { return facts_; }
     /// A complete op that stands for operations that were over when they started.
     bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
 
@@ -50,9 +58,6 @@ class Persistent {
     /// Null: it is not partitioned. Those that are belong to their active op, and so cannot be
     /// freed before it is over.
     virtual Partitioned* as_partitioned() noexcept { return nullptr; }
-
-    /// It receives from MPI_ANY_TAG.
-    bool takes_any_tag() const noexcept { return takes_any_tag_; }
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// complaint() says why not.
@@ -68,15 +73,16 @@ class Persistent {
     virtual engine::Op* start() = 0;
     /// The op of something that is over already.
     engine::Op* done_op() const noexcept { return done_op_; }
-    void take_any_tag() noexcept { takes_any_tag_ = true; }
+    /// Receives a message that comes whole from `sender`, which is named: done_op() has what was
+    /// there already, else a new op is posted. Null: the node heap is exhausted.
+    engine::Op* receive(engine::Driver& driver, engine::QuickReceive& wanted, std::uint32_t sender);
 
   private:
     friend MPI_Request make_persistent(Rank& rank, Persistent* made);
 
     Rank& rank_;
     Communicator* communicator_;
-    engine::OpKind kind_;
-    bool takes_any_tag_ = false;
+    Facts facts_;
     engine::Op* done_op_;
     engine::SyncEvent* binding_ = nullptr;
 };

@@ -48,7 +48,7 @@ bool bind(Rank& rank, MPI_Request request, Persistent& persistent, engine::Op* o
 
 void attach_request(Rank& rank, engine::SyncEvent& event, engine::Op* op)
 {
-    rank.pool().change(event.request, Kind::attached_request, &event);
+    rank.pool().change(Kind::request, event.request, Kind::attached_request, &event);
     engine::attach_op(rank.driver(), &event, op);
 }
 
@@ -78,7 +78,8 @@ void drop_event(Rank& rank, engine::SyncEvent* event)
 
 MPI_Request release_request(Rank& rank, engine::SyncEvent& event)
 {
-    rank.pool().change(event.request, Kind::request, std::exchange(event.op, nullptr));
+    rank.pool().change(Kind::attached_request, event.request, Kind::request,
+                       std::exchange(event.op, nullptr));
     return handle_from<MPI_Request>(event.request);
 }
 

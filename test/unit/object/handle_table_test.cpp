@@ -63,12 +63,14 @@ TEST_F(HandleTableTest, changes_what_a_handle_stands_for)
     int other = 0;
     const auto request = pool.acquire<MPI_Request>(&object_);
     const HandleBits bits = bits_of(request);
-    pool.change(bits, Kind::idle_request, &other);
+    EXPECT_TRUE(pool.change(Kind::request, bits, Kind::idle_request, &other));
     EXPECT_EQ(table_.find<int>(request), nullptr);
     EXPECT_EQ(table_.find(Kind::idle_request, bits), &other);
-    pool.change(bits, Kind::request, &object_);
+    EXPECT_FALSE(pool.change(Kind::request, bits, Kind::idle_request, &object_));
+    EXPECT_TRUE(pool.change(Kind::idle_request, bits, Kind::request, &object_));
     EXPECT_EQ(table_.find<int>(request), &object_);
     EXPECT_TRUE(pool.release(request));
+    EXPECT_FALSE(pool.change(Kind::request, bits, Kind::request, &other));
     EXPECT_EQ(pool.live_count(), 0U);
 }
 
@@ -286,7 +288,7 @@ TEST_F(HandleTableTest, remembers_where_live_handles_were_made)
     pool.track_origins();
     const HandleBits first = pool.acquire(Kind::group, &object_);
     const HandleBits second = pool.acquire(Kind::idle_request, &object_);
-    pool.change(second, Kind::request, &object_);
+    ASSERT_TRUE(pool.change(Kind::idle_request, second, Kind::request, &object_));
     ASSERT_TRUE(pool.release(Kind::info, before));
     const auto two = pool.origins();
     ASSERT_EQ(two.size(), 2U);
