@@ -307,8 +307,8 @@ bool OfiNetwork::look_for(OfiPort& port) noexcept
 
 /// Completions are read as long as the port has something under way. Over most providers a short
 /// frame has left when fi_send returns, and what is pushed often, and the completion is there
-/// without a look at any socket. What
-/// has come with them is dealt with as far as to a frame of the port's own.
+/// without a look at any socket. What has come with them is dealt with as far as to a frame of the
+/// port's own.
 bool OfiNetwork::settle(OfiPort& port) noexcept
 {
     const Look look{&port, &port.called_};

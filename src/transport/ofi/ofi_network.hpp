@@ -31,9 +31,9 @@ namespace headway::transport::ofi {
 struct Destination {
     // Of its process, which other ranks may share.
     fi_addr_t address = FI_ADDR_UNSPEC;
-    fi_addr_t push_address =
-        FI_ADDR_UNSPEC;  ///< of its pusher; unspecified: nothing is pushed there
-    std::string name;    ///< for sentences
+    /// Of its pusher; unspecified: nothing is pushed there.
+    fi_addr_t push_address = FI_ADDR_UNSPEC;
+    std::string name;  ///< for sentences
 };
 
 class OfiNetwork final : public Network {
