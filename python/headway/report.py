@@ -49,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
     output = options.output or (first / "report.html" if first.is_dir()
                                 else first.with_suffix(".html"))
     if output in options.files:
-        print(f"headway report: the page would replace {output}; name it with -o.",
+        print(f"headway report: the page would replace {output}; give -o another name.",
               file=sys.stderr)
         return 2
     is_markdown = output.suffix == ".md"
