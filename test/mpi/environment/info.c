@@ -19,13 +19,13 @@ static void has_value(struct check* t, MPI_Info info, const char* key, const cha
     CHECK_INT(t, length, strlen(want));
 }
 
-// Those of the launcher, known before MPI is.
-static char maxprocs_before[16];
+enum { COUNT_TEXT = 16 };  // Bytes of a number of processes as text.
 
-static MPI_Info before_init(struct check* t)
+// MAXPROCS: what the launcher told before MPI is up, "" where it said nothing yet.
+static MPI_Info before_init(struct check* t, char maxprocs[COUNT_TEXT])
 {
     MPI_Info info, program;
-    int length = sizeof maxprocs_before, flag = 0;
+    int length = COUNT_TEXT, flag = 0;
     char word[] = "program", first[] = "-x", second[] = "7";
     char* words[] = {word, first, second, NULL};
     CHECK_CALL(t, MPI_Info_create(&info));
@@ -34,11 +34,11 @@ static MPI_Info before_init(struct check* t)
     CHECK_CALL(t, MPI_Info_create_env(3, words, &program));
     has_value(t, program, "command", "program");
     has_value(t, program, "argv", "-x 7");
-    CHECK_CALL(t, MPI_Info_get_string(program, "maxprocs", &length, maxprocs_before, &flag));
+    CHECK_CALL(t, MPI_Info_get_string(program, "maxprocs", &length, maxprocs, &flag));
     // PMIx and PMI by a port say it in MPI_Init only.
     CHECK(t, flag || getenv("PMIX_NAMESPACE") != NULL || getenv("PMI_PORT") != NULL);
     if (!flag)
-        maxprocs_before[0] = '\0';
+        maxprocs[0] = '\0';
     CHECK_CALL(t, MPI_Info_free(&program));
     return info;
 }
@@ -75,10 +75,10 @@ static void keys_and_values(struct check* t)
     CHECK_CALL(t, MPI_Info_free(&info));
 }
 
-static void environment(struct check* t)
+static void environment(struct check* t, const char* maxprocs_before)
 {
     MPI_Info copy;
-    char size[16];
+    char size[COUNT_TEXT];
     snprintf(size, sizeof size, "%d", t->size);
     has_value(t, MPI_INFO_ENV, "maxprocs", size);
     CHECK(t, maxprocs_before[0] == '\0' || strcmp(maxprocs_before, size) == 0);
@@ -119,7 +119,8 @@ static void refusals(struct check* t, MPI_Info info)
 static int test_main(void)
 {
     struct check early = {"info", -1, 0, 0, 0, 0, 0};
-    MPI_Info info = before_init(&early);
+    char maxprocs_before[COUNT_TEXT];  // Of this rank: ranks that are threads share globals.
+    MPI_Info info = before_init(&early, maxprocs_before);
     MPI_Init(NULL, NULL);
     struct check t = check_start("info");
     t.checks += early.checks;
@@ -128,7 +129,7 @@ static int test_main(void)
     CHECK_CALL(&t, MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     has_value(&t, info, "early", "bird");
     keys_and_values(&t);
-    environment(&t);
+    environment(&t, maxprocs_before);
     refusals(&t, info);
     MPI_Finalize();
     has_value(&t, info, "early", "bird");
