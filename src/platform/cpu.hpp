@@ -74,4 +74,17 @@ inline std::uint64_t ticks() noexcept
 #endif
 }
 
+/// ticks() once what this thread has stored so far has left its core, and all of it was done: until
+/// then stores cost nothing.
+inline std::uint64_t ticks_after_stores() noexcept
+{
+#if defined(__x86_64__)
+    __builtin_ia32_mfence();
+    __builtin_ia32_lfence();  // a look at the clock waits for no fence of memory by itself
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+    return ticks();
+}
+
 }  // namespace headway::platform
