@@ -74,7 +74,17 @@ enum class Reading : std::uint8_t { measured, never, always };
 /// Plain data. Thread rule: the sender's executor; static members: any thread.
 class ReadingChoice {
   public:
-    explicit ReadingChoice(Reading reading = Reading::measured) noexcept : reading_(reading) {}
+    /// How much dearer than writing, in halves of it, a read is that still pays, by what becomes of
+    /// a written message: its receiver copies each part while the next one is written, or takes as
+    /// long again for its lines, for which he has to ask the sender's core.
+    static constexpr std::uint32_t halves_in_steps = 3;
+    static constexpr std::uint32_t halves_by_asking = 4;
+
+    explicit ReadingChoice(Reading reading = Reading::measured,
+                           std::uint32_t pays_up_to_halves = halves_by_asking) noexcept
+        : reading_(reading), pays_up_to_halves_(pays_up_to_halves)
+    {
+    }
 
     /// Shorter messages go through the lane: a call of the system is dear for them.
     static constexpr std::uint64_t bytes_min = 32 * 1024;
@@ -169,11 +179,9 @@ class ReadingChoice {
     // Not every message that is offered is told of: who shares it among others does not.
     static constexpr std::uint32_t written_until_over = 8;
 
-    /// Whoever takes a message out of the lane waits for its lines, too, and copies no less than
-    /// its sender.
-    static bool pays(std::uint64_t reading_cost, std::uint64_t writing_cost) noexcept
+    bool pays(std::uint64_t reading_cost, std::uint64_t writing_cost) const noexcept
     {
-        return reading_cost < 2 * writing_cost;
+        return 2 * reading_cost < pays_up_to_halves_ * writing_cost;
     }
 
     /// Whether a read may tell that the messages are others now.
@@ -304,6 +312,7 @@ class ReadingChoice {
     }
 
     Reading reading_;
+    std::uint32_t pays_up_to_halves_;
     bool reads_ = false;
     bool has_both_halves_ = false;   ///< a message of those that are checked
     std::uint32_t trial_left_ = 0;   ///< messages to go the other way

@@ -203,6 +203,22 @@ TEST(ReadingChoice, NothingIsReadOnWhereNobodyTells)
     EXPECT_GT(pair.send_all(many), many * 3 / 4);
 }
 
+TEST(ReadingChoice, PaysLessWhereTheReceiverCopiesMeanwhile)
+{
+    Pair asking;
+    asking.reading = 700;  // 1.75 times the writing
+    asking.reading_again = 690;
+    EXPECT_GT(asking.send_all(many), many / 2);
+    Pair in_steps;
+    in_steps.choice = ReadingChoice(Reading::measured, ReadingChoice::halves_in_steps);
+    in_steps.reading = 700;
+    in_steps.reading_again = 690;
+    EXPECT_LT(in_steps.send_all(many), many / 20);
+    in_steps.reading = 550;
+    in_steps.reading_again = 540;
+    EXPECT_GT(in_steps.send_all(many), many / 2);
+}
+
 TEST(ReadingChoice, DoesAsItIsTold)
 {
     Pair pair;
