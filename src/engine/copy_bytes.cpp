@@ -9,6 +9,7 @@
 #include "engine/worker.hpp"
 #include "platform/cpu.hpp"
 #include "platform/hardware.hpp"
+#include "platform/line_transfer.hpp"
 #include "platform/process.hpp"
 #include "platform/streaming_copy.hpp"
 
@@ -218,7 +219,7 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
 }
 
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
-                  const std::byte* source)
+                  const std::byte* source, bool is_cached)
 {
     static const std::uint64_t streamed_from = streamed_bytes_min(platform::last_cache_bytes());
     if (job.combination.is_there()) {
@@ -227,6 +228,8 @@ void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
         data::unpack(*job.target_elements, from, from + bytes, source);
     } else if (job.total_bytes >= streamed_from) {
         platform::copy_streaming(job.target.address + from, source, bytes);
+    } else if (is_cached) {
+        platform::copy_cached(job.target.address + from, source, bytes);
     } else {
         std::memcpy(job.target.address + from, source, bytes);
     }

@@ -77,9 +77,10 @@ transport::CopyOutcome copy_measured(Node& node, const transport::Place& target,
                                      bool twice, transport::shm::ReadingTicks* ticks);
 
 /// Bytes of elements, or of a place of this process, to a place of this process, or the reverse.
+/// `is_cached`: see transport::Frame.
 void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, std::byte* target);
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
-                  const std::byte* source);
+                  const std::byte* source, bool is_cached = false);
 
 /// Reads bytes of the sender's process, or of the node heap, to a target that this process alone
 /// knows: elements, or what they are combined with.

@@ -47,7 +47,7 @@ void deliver_piece(Driver& driver, const StagedPiece& piece)
     auto outcome = transport::CopyOutcome::done;
     if (&driver.rank() == job->receiver && driver.is_local()) {
         if (fitting != 0) {
-            write_target(*job, piece.from, fitting, piece.slot->bytes);
+            write_target(*job, piece.from, fitting, piece.slot->bytes, piece.slot->is_cached);
         }
     } else if (fitting != 0) {
         outcome = driver.node().peer_memory.copy(target, source, fitting);

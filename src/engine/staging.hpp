@@ -50,6 +50,9 @@ struct StagingSlot {
     alignas(platform::cache_line_bytes) std::atomic<State> state{State::empty};
     CopyJob* job = nullptr;  ///< of the piece that was put here last; the sender's executor's
     bool is_new = true;      ///< nothing was put here yet; the sender's executor's
+    /// transport::Frame::is_cached. Written by the sender before the frame that publishes the
+    /// piece, read by who takes it out.
+    bool is_cached = false;
     // A piece that came before its message was matched, or to one who could not take it out: in a
     // list of the job, or of the receiver, until somebody does. The receiver's executor's.
     StagedPiece kept;
@@ -137,6 +140,7 @@ class Staging {
     void take(StagingSlot* slot, CopyJob* job) noexcept
     {
         slot->job = job;
+        slot->is_cached = false;
         // Relaxed: see above.
         slot->state.store(StagingSlot::State::full, std::memory_order_relaxed);
         advance();
@@ -156,6 +160,7 @@ class Staging {
             platform::copy_streaming(slot->bytes, source, bytes);
         } else {
             std::memcpy(slot->bytes, source, bytes);
+            slot->is_cached = true;
         }
         if (begin != 0) {
             const std::uint64_t ticks = platform::ticks() - begin;

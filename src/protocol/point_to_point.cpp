@@ -11,6 +11,7 @@
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
 #include "engine/staged_pieces.hpp"
+#include "platform/line_transfer.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/kept.hpp"
 #include "protocol/offer.hpp"
@@ -138,7 +139,8 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     if (!is_eager) {
         take_offer(driver, context, frame, sender, receive);
     } else if (receive != nullptr) {
-        deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
+        deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes,
+                      frame.is_cached);
     } else {
         keep_eager(driver, context, frame);
     }
@@ -174,10 +176,12 @@ void offer(Driver& driver, Op* op, Completion completion)
 }  // namespace
 
 void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
-                   const std::byte* payload, std::uint64_t size_bytes)
+                   const std::byte* payload, std::uint64_t size_bytes, bool is_cached)
 {
     const std::uint64_t taken = note_match(receive, header, size_bytes);
-    if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
+    if (is_cached && taken != 0 && driver.is_local()) {
+        platform::copy_cached(receive->address, payload, taken);
+    } else if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
         receive->error = OpError::bad_address;
     }
     driver.complete(receive);

@@ -47,7 +47,12 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
-            std::memcpy(receive.address + from, frame.payload + from, frame.early_bytes - from);
+            const std::uint32_t bytes = frame.early_bytes - from;
+            if (frame.is_cached) {
+                platform::copy_cached(receive.address + from, frame.payload + from, bytes);
+            } else {
+                std::memcpy(receive.address + from, frame.payload + from, bytes);
+            }
             receive.early_bytes = frame.early_bytes;
             looks = 0;
         }
@@ -203,7 +208,8 @@ bool meets_expected(Driver& driver, const transport::Frame& frame)
         return true;
     }
     return frame.kind == transport::FrameKind::eager &&
-           deliver_quickly(*expected, frame.header, frame.payload, frame.payload_bytes);
+           deliver_quickly(*expected, frame.header, frame.payload, frame.payload_bytes,
+                           frame.is_cached);
 }
 
 bool receive_at_once(Driver& driver, engine::QuickReceive& receive, std::uint32_t sender)

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/driver.hpp"
+#include "platform/line_transfer.hpp"
 #include "platform/short_copy.hpp"
 #include "protocol/match.hpp"
 #include "protocol/point_to_point.hpp"
@@ -22,14 +23,18 @@ inline MatchContext& context_of(engine::Driver& driver, std::uint32_t id)
     return recent != nullptr && recent->context() == id ? *recent : find_context(driver, id);
 }
 
-/// False: the message is none for a receive without an op.
+/// False: the message is none for a receive without an op. `is_cached`: see transport::Frame.
 inline bool deliver_quickly(engine::QuickReceive& receive, const transport::FrameHeader& header,
-                            const std::byte* payload, std::uint64_t size_bytes)
+                            const std::byte* payload, std::uint64_t size_bytes,
+                            bool is_cached = false)
 {
     if (size_bytes > receive.size_bytes) [[unlikely]] {
         return false;
     }
-    if (size_bytes > receive.early_bytes) {
+    if (is_cached) [[unlikely]] {
+        platform::copy_cached(receive.address + receive.early_bytes, payload + receive.early_bytes,
+                              size_bytes - receive.early_bytes);
+    } else if (size_bytes > receive.early_bytes) {
         platform::copy_short(receive.address + receive.early_bytes, payload + receive.early_bytes,
                              size_bytes - receive.early_bytes);
     }
@@ -44,9 +49,9 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
 /// for no more. Requires: the message is of no posted receive.
 bool meets_expected(engine::Driver& driver, const transport::Frame& frame);
 
-/// Delivers the bytes of an eager message to the receive that it matched.
+/// Delivers the bytes of an eager message to the receive that it matched. `is_cached`: likewise.
 void deliver_eager(engine::Driver& driver, engine::Op* receive, transport::FrameHeader header,
-                   const std::byte* payload, std::uint64_t size_bytes);
+                   const std::byte* payload, std::uint64_t size_bytes, bool is_cached = false);
 
 /// The oldest frame of `way`, a lane or the loopback, that is for no receive of the context that is
 /// posted; those before it go to the receives that they are for. False: there is none, or all lanes
@@ -63,7 +68,8 @@ template <typename Way>
         if (receive == nullptr) {
             return true;
         }
-        deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes);
+        deliver_eager(driver, receive, frame.header, frame.payload, frame.payload_bytes,
+                      frame.is_cached);
         driver.release_frame(way, frame);
         if (!driver.may_pass_over()) {
             return false;
@@ -88,7 +94,8 @@ template <typename Way>
     if (!is_there || frame.kind != transport::FrameKind::eager ||
         frame.header.context != receive.wanted.context || !fits(receive.wanted, frame.header) ||
         !driver.may_pass_over() ||
-        !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes)) {
+        !deliver_quickly(receive, frame.header, frame.payload, frame.payload_bytes,
+                         frame.is_cached)) {
         return false;
     }
     driver.release_frame(way, frame);

@@ -52,6 +52,7 @@ struct Frame {
     FrameHeader header;
     const std::byte* payload = nullptr;
     std::uint32_t payload_bytes = 0;
+    bool is_cached = false;  ///< long, and in a cache, but not in the receiver's own
 
     /// Reads a payload that is one plain record.
     template <typename Record>

@@ -76,9 +76,11 @@ inline constexpr std::size_t half_payload_bytes_max =
 /// In the place of the inline payload.
 struct Beside {
     std::uint64_t end = 0;  ///< position in the byte ring; the size says where it begins
-    std::uint32_t payload_bytes = 0;
-    std::uint32_t step_bytes = 0;  ///< of each step but the last
+    std::uint32_t payload_bytes : 31 = 0;
+    std::uint32_t is_cached : 1 = 0;  ///< Frame::is_cached
+    std::uint32_t step_bytes = 0;     ///< of each step but the last
 };
+static_assert(sizeof(Beside) == 16);
 
 /// How a sender shows a payload to a receiver who waits for it.
 enum class Showing : std::uint8_t {
@@ -92,6 +94,7 @@ struct EarlyFrame {
     std::uint32_t payload_bytes = 0;  ///< of the whole frame
     std::uint32_t early_bytes = 0;    ///< that are there; 0: it is only announced
     const std::byte* payload = nullptr;
+    bool is_cached = false;  ///< Frame::is_cached
 };
 
 /// As constructed, but for what open() sets. In the node heap, made by the sender, found by the
@@ -110,7 +113,9 @@ struct Lane {
         sender = sender_rank;
         showing_ = showing;
         for (ReadingChoice& choice : reading_choices_) {
-            choice = ReadingChoice(reading);
+            choice = ReadingChoice(reading, showing == Showing::announced
+                                                ? ReadingChoice::halves_by_asking
+                                                : ReadingChoice::halves_in_steps);
         }
         payloads_.open(ring_bytes);
     }
@@ -145,10 +150,12 @@ struct Lane {
         frame.header = content->header;
         frame.payload_bytes = tag >> length_shift;
         frame.payload = content->inline_payload;
+        frame.is_cached = false;
         if (frame.payload_bytes == length_beside) {
             const Beside beside = beside_of(content);
             frame.payload_bytes = beside.payload_bytes;
             frame.payload = place_of(beside);
+            frame.is_cached = beside.is_cached != 0;
         }
         return true;
     }
@@ -167,6 +174,7 @@ struct Lane {
         frame.payload_bytes = beside.payload_bytes;
         frame.early_bytes = (tag & kind_mask & ~steps_flag) * beside.step_bytes;
         frame.payload = place_of(beside);
+        frame.is_cached = beside.is_cached != 0;
         return true;
     }
 
@@ -250,6 +258,11 @@ struct Lane {
     /// instructions that know both ends.
     static constexpr std::size_t placed_bytes_min = 256;
     static constexpr std::size_t placed_bytes_max = 8192;
+    /// Shorter payloads are never streamed: no gain between any cores.
+    static constexpr std::size_t streamed_bytes_min = 512;
+    /// Of those in one step. Seen: 0.3 of streaming ones between near cores, 0.9 to 2.2 between far
+    /// ones, where the receiver gains by streaming as well.
+    static constexpr StoreChoice::Dear short_payloads{3, 4};
     /// Payloads whose pages are mapped at once, the first time: 64 KiB have 16.
     static constexpr std::size_t prepared_bytes_min = 16384;
     /// Payloads that are announced: shorter ones are written sooner than the receiver hears of
@@ -286,17 +299,38 @@ struct Lane {
         if (content == nullptr) [[unlikely]] {
             return base::Status::retry_lane_full;
         }
-        content->header = header;
-        std::size_t length = payload_bytes;
         if (payload_bytes <= inline_bytes_max) {
+            content->header = header;
             platform::copy_short(content->inline_payload, payload, payload_bytes);
-        } else if (write_beside(content, static_cast<const std::byte*>(payload), payload_bytes)) {
-            length = length_beside;
-        } else {
+            cells.publish(true, tag_of(static_cast<std::uint8_t>(kind), payload_bytes));
+            return base::Status::done;
+        }
+        Measure measure;
+        if (!write_beside(content, header, static_cast<const std::byte*>(payload), payload_bytes,
+                          measure)) {
             return base::Status::retry_lane_full;
         }
-        cells.publish(true, tag_of(static_cast<std::uint8_t>(kind), length));
+        cells.publish(true, tag_of(static_cast<std::uint8_t>(kind), length_beside));
+        if (measure.choice != nullptr) {
+            note_stores(measure);
+        }
         return base::Status::done;
+    }
+
+    /// A payload whose stores are measured.
+    struct Measure {
+        StoreChoice* choice = nullptr;  ///< null: none is
+        std::uint64_t begin = 0;
+        std::uint64_t bytes = 0;
+        bool streams = false;
+    };
+
+    /// Once it is published: its last stores, up to 4 KiB of them, cost nothing before they leave
+    /// the core, and the receiver need not wait for that.
+    static void note_stores(const Measure& measure) noexcept
+    {
+        measure.choice->note(measure.streams, measure.bytes,
+                             platform::ticks_after_stores() - measure.begin);
     }
 
     /// Of a lane that was full.
@@ -334,8 +368,10 @@ struct Lane {
         return true;
     }
 
-    bool write_beside(CellContent* content, const std::byte* payload,
-                      std::size_t payload_bytes) noexcept
+    /// The receiver polls the line of `content`, so each write to it may cost it a way between the
+    /// cores: it is written once there is something to say.
+    bool write_beside(CellContent* content, FrameHeader header, const std::byte* payload,
+                      std::size_t payload_bytes, Measure& measure) noexcept
     {
         sync::ByteReservation piece{};
         const bool is_placed =
@@ -348,15 +384,17 @@ struct Lane {
             [[unlikely]] {
             platform::prepare_for_writing(place, payload_bytes);  // the ring's first round
         }
-        Beside beside{piece.end, static_cast<std::uint32_t>(payload_bytes),
-                      static_cast<std::uint32_t>(payload_bytes)};
+        Beside beside;
+        beside.end = piece.end;
+        beside.payload_bytes = static_cast<std::uint32_t>(payload_bytes) & INT32_MAX;
+        beside.step_bytes = static_cast<std::uint32_t>(payload_bytes);
         if (showing_ == Showing::announced && payload_bytes <= announced_bytes_max) {
-            write_announced(content, beside, place, payload);
+            write_announced(content, header, beside, place, payload);
             return true;
         }
         if (payload_bytes <= StepChoice::one_step_bytes_max) {
-            std::memcpy(content->inline_payload, &beside, sizeof beside);
-            std::memcpy(place, payload, payload_bytes);
+            write_at_once(place, payload, payload_bytes, measure);
+            fill(content, header, beside);
             return true;
         }
         const bool streams = store_choice_.next_streams();
@@ -366,39 +404,69 @@ struct Lane {
         const std::size_t step = step_choice_.step_bytes(payload_bytes, streams, answers_taken(),
                                                          store_choice_.is_near());
         beside.step_bytes = static_cast<std::uint32_t>(step);
-        std::memcpy(content->inline_payload, &beside, sizeof beside);
+        beside.is_cached = streams ? 0 : 1;
         std::uint32_t steps = 0;
         for (std::size_t at = 0; at < payload_bytes; at += step) {
-            if (at != 0) {
-                cells.announce(tag_of(steps_flag | ++steps, length_beside));
-            }
             const std::size_t bytes = std::min(step, payload_bytes - at);
             if (streams) {
                 platform::copy_streaming(place + at, payload + at, bytes);
             } else {
                 std::memcpy(place + at, payload + at, bytes);
             }
+            if (at == 0) {
+                fill(content, header, beside);
+            }
+            if (at + bytes != payload_bytes) {
+                cells.announce(tag_of(steps_flag | ++steps, length_beside));
+            }
         }
-        const std::uint64_t time = is_measured ? platform::ticks() - begin : 0;
         if (is_measured) {
-            store_choice_.note(streams, payload_bytes, time);
+            measure = {&store_choice_, begin, payload_bytes, streams};
         }
         if (payload_bytes >= ReadingChoice::bytes_min) {
             choice_of(Readable::whole)
-                .note_written(is_measured ? ReadingChoice::cost_of(payload_bytes, time) : 0);
+                .note_written(is_measured
+                                  ? ReadingChoice::cost_of(payload_bytes, platform::ticks() - begin)
+                                  : 0);
         }
         return true;
     }
 
+    static void fill(CellContent* content, FrameHeader header, Beside beside) noexcept
+    {
+        content->header = header;
+        std::memcpy(content->inline_payload, &beside, sizeof beside);
+    }
+
+    void write_at_once(std::byte* place, const std::byte* payload, std::size_t bytes,
+                       Measure& measure) noexcept
+    {
+        if (bytes < streamed_bytes_min) {
+            std::memcpy(place, payload, bytes);
+            return;
+        }
+        const bool streams = short_store_choice_.next_streams();
+        if (short_store_choice_.is_measured()) {
+            // By the payload: what it costs hardly depends on its length.
+            measure = {&short_store_choice_, platform::ticks(), StoreChoice::scale, streams};
+        }
+        if (streams) {
+            platform::copy_streaming(place, payload, bytes);
+        } else {
+            std::memcpy(place, payload, bytes);
+        }
+    }
+
     /// For a core that asks ours: what is too short to be announced is handed on once it is there.
-    void write_announced(CellContent* content, const Beside& beside, std::byte* place,
+    void write_announced(CellContent* content, FrameHeader header, Beside beside, std::byte* place,
                          const std::byte* payload) noexcept
     {
-        std::memcpy(content->inline_payload, &beside, sizeof beside);
         if (beside.payload_bytes < announced_bytes_min) {
             std::memcpy(place, payload, beside.payload_bytes);
             platform::demote_lines(place, beside.payload_bytes);
+            fill(content, header, beside);
         } else {
+            fill(content, header, beside);
             cells.announce(tag_of(steps_flag, length_beside));
             platform::copy_as_string(place, payload, beside.payload_bytes);
         }
@@ -436,6 +504,7 @@ struct Lane {
 
     // The sender's own.
     alignas(platform::cache_line_bytes) StoreChoice store_choice_;
+    StoreChoice short_store_choice_{short_payloads};
     StepChoice step_choice_;
     ReadingChoice reading_choices_[readable_kinds];
     Showing showing_ = Showing::in_steps;

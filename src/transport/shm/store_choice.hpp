@@ -5,9 +5,10 @@
 // Where both cores share a cache, plain stores win. Where they do not, each line must first be
 // taken from the far core that read it last, and streaming wins (`bench_lane` measures both). Which
 // of the two it is depends on where the ranks run now, so the sender measures what its stores cost
-// it. Streaming also costs the receiver, who reads from memory then, so it is taken where plain
-// stores cost the sender several times as much: up to twice as much was seen with a shared
-// cache, 3.6 to 4.3 times without.
+// it, until they have left its core. Streaming also costs the receiver, who reads from memory then,
+// so it is taken where plain stores cost the sender several times as much: 0.4 to 1.2 times as much
+// was seen with a shared cache (up to twice, where they were not waited for), 3.6 to 6 times
+// without.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,16 @@ namespace headway::transport::shm {
 /// Plain data. Thread rule: the sender's executor.
 class StoreChoice {
   public:
+    /// What plain stores cost where they are too dear, as a fraction of what streaming ones cost.
+    struct Dear {
+        std::uint64_t times;
+        std::uint64_t parts;
+    };
+    static constexpr Dear usually{5, 2};
+
+    StoreChoice() = default;
+    explicit StoreChoice(Dear dear) noexcept : dear_(dear) {}
+
     /// Way of the next payload: true for streaming stores.
     bool next_streams() noexcept
     {
@@ -25,7 +36,7 @@ class StoreChoice {
         if (payloads_ <= first_trials) {
             return payloads_ % 2 == 0;
         }
-        const bool streams = cost_[0] > dear * cost_[1];
+        const bool streams = dear_.parts * cost_[0] > dear_.times * cost_[1];
         if (streams != streamed_) {
             streamed_ = streams;
             interval_ = interval_min;
@@ -40,9 +51,9 @@ class StoreChoice {
         return !streams;
     }
 
-    /// Whether plain stores cost clearly less than streaming ones, as where both cores share a
-    /// cache: there 0.4 to 0.66 of them was seen, without 0.66 to 2.
-    bool is_near() const noexcept { return 5 * cost_[0] <= 3 * cost_[1]; }
+    /// Whether plain stores cost about as much as streaming ones or less, as where both cores share
+    /// a cache: there 0.4 to 1.2 of them was seen, without 4 and more.
+    bool is_near() const noexcept { return 3 * cost_[0] <= 4 * cost_[1]; }
 
     /// What a payload costs the way it goes now, in the unit of note() for `scale` bytes; 0 where
     /// that is not known yet.
@@ -77,8 +88,8 @@ class StoreChoice {
     static constexpr std::uint32_t interval_min = 63;
     static constexpr std::uint32_t interval_max = 1023;
     static constexpr std::uint32_t measured_interval = 7;
-    static constexpr std::uint64_t dear = 3;
 
+    Dear dear_ = usually;
     std::uint64_t cost_[2] = {};  ///< smoothed, for `scale` bytes; 0: unknown
     std::uint32_t payloads_ = 0;
     std::uint32_t next_trial_ = 0;

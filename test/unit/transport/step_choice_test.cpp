@@ -27,18 +27,17 @@ class Steps : public testing::Test {
 
 TEST_F(Steps, OfShortPayloadsAreForAReceiverWhoMayWait)
 {
-    EXPECT_TRUE(are_several(4 * kibibyte, 1));
-    EXPECT_FALSE(are_several(4 * kibibyte, 1)) << "the second one of a burst";
-    EXPECT_FALSE(are_several(8 * kibibyte, 1));
-    EXPECT_TRUE(are_several(8 * kibibyte, 7)) << "he has answered";
-    EXPECT_FALSE(are_several(8 * kibibyte, 9, false)) << "between far cores";
+    EXPECT_TRUE(are_several(8 * kibibyte, 1));
+    EXPECT_FALSE(are_several(8 * kibibyte, 1)) << "the second one of a burst";
+    EXPECT_FALSE(are_several(16 * kibibyte, 1));
+    EXPECT_TRUE(are_several(16 * kibibyte, 7)) << "he has answered";
+    EXPECT_FALSE(are_several(16 * kibibyte, 9, false)) << "between far cores";
+    EXPECT_FALSE(are_several(4 * kibibyte, 11)) << "shorter than two steps";
 }
 
-TEST_F(Steps, OfOthersDependOnTheirLength)
+TEST_F(Steps, OfOthersAreForAnyReceiver)
 {
     for (std::uint64_t answers = 0; answers < 2; ++answers) {
-        EXPECT_FALSE(are_several(8 * kibibyte + 1, answers));
-        EXPECT_FALSE(are_several(16 * kibibyte, answers));
         EXPECT_TRUE(are_several(16 * kibibyte + 1, answers));
         EXPECT_TRUE(are_several(1024 * kibibyte, answers, false));
     }
@@ -51,10 +50,10 @@ TEST_F(Steps, AreWholeLinesAndNeitherShortNorLong)
         const std::size_t step = choice.step_bytes(bytes, false, ++answers, true);
         if (step != bytes) {
             EXPECT_EQ(step % platform::cache_line_bytes, 0U) << bytes;
-            EXPECT_GE(step, 2 * kibibyte) << bytes;
+            EXPECT_GE(step, 4 * kibibyte) << bytes;
             EXPECT_LE(step, StepChoice::step_bytes_max) << bytes;
         }
-        EXPECT_GE(choice.step_bytes(bytes, true, ++answers, true), std::min(bytes, 4 * kibibyte))
+        EXPECT_GE(choice.step_bytes(bytes, true, ++answers, true), std::min(bytes, 8 * kibibyte))
             << bytes;
     }
 }

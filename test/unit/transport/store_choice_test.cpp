@@ -37,6 +37,15 @@ TEST(StoreChoice, StreamsWherePlainStoresCostSeveralTimesAsMuch)
     EXPECT_GT(run(choice, many, 1900, 500), many - many / 20);
 }
 
+TEST(StoreChoice, StreamsWhereItIsToldTo)
+{
+    constexpr StoreChoice::Dear three_quarters{3, 4};
+    StoreChoice near(three_quarters);
+    EXPECT_LT(run(near, many, 330, 1040), many / 20);
+    StoreChoice far(three_quarters);
+    EXPECT_GT(run(far, many, 1320, 1020), many - many / 20);
+}
+
 TEST(StoreChoice, FollowsRanksThatMove)
 {
     StoreChoice choice;
