@@ -35,10 +35,17 @@ Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Descripti
       chunks_(chunks_for(total_bytes_)),
       number_(description.peer != MPI_PROC_NULL
                   ? communicator.count_partitioned(is_send(), description.peer, description.tag)
-                  : 0)
+                  : 0),
+      is_one_message_(description.peer != MPI_PROC_NULL && chunks_ == 1 && description.is_one_run &&
+                      total_bytes_ <= rank.driver().node().whole_bytes_max),
+      name_(name_of(0))
 {
     if (!description_.is_one_run) {
         packed_ = std::make_unique_for_overwrite<std::byte[]>(total_bytes_);
+    }
+    if (is_send()) {
+        count_wanted();
+        ready_in_.assign(static_cast<std::size_t>(description_.partitions), runs_);
     }
 }
 
@@ -139,33 +146,22 @@ engine::Op* Partitioned::make_whole()
     return joint;
 }
 
-void Partitioned::count_missing()
+void Partitioned::count_wanted()
 {
-    if (chunks_ == 1) {
-        missing_.assign(1, static_cast<std::uint32_t>(description_.partitions));
-        return;
-    }
-    missing_.assign(chunks_, 0);
+    wanted_.assign(chunks_, 0);
     for (int partition = 0; partition < description_.partitions; ++partition) {
         const std::uint64_t begin = partition_bytes() * static_cast<std::uint64_t>(partition);
         const std::uint64_t last = begin + std::max<std::uint64_t>(partition_bytes(), 1) - 1;
         for (std::uint64_t chunk = chunk_of(begin); chunk <= chunk_of(last); ++chunk) {
-            ++missing_[chunk];
+            ++wanted_[chunk];
         }
     }
-}
-
-bool Partitioned::is_one_message() const noexcept
-{
-    return chunks_ == 1 && packed_ == nullptr &&
-           total_bytes_ <= rank().driver().node().whole_bytes_max;
 }
 
 engine::Op* Partitioned::start_one()
 {
     parts_.clear();
-    engine::QuickReceive wanted{
-        .wanted = name_of(0), .address = bytes(), .size_bytes = total_bytes_};
+    engine::QuickReceive wanted{.wanted = name_, .address = bytes(), .size_bytes = total_bytes_};
     engine::Op* const op = is_send() ? make_chunk(0) : receive(rank().driver(), wanted, peer());
     if (op != nullptr && !is_own_op(op)) {
         parts_.push_back(op);
@@ -173,14 +169,25 @@ engine::Op* Partitioned::start_one()
     return op;
 }
 
+void Partitioned::send_one()
+{
+    engine::Driver& driver = rank().driver();
+    engine::Op* const op = parts_.front();
+    if (protocol::send_at_once(driver, op->peer, name_, op->address, op->size_bytes,
+                               engine::Sender::goes_on)) {
+        driver.complete(op);
+    } else {
+        protocol::start_send(driver, op, false);
+    }
+}
+
 engine::Op* Partitioned::start()
 {
-    const auto partitions = static_cast<std::size_t>(description_.partitions);
+    ++runs_;
     if (is_send()) {
-        is_ready_.assign(partitions, false);
-        count_missing();
+        missing_ = wanted_;
     } else if (packed_ != nullptr) {
-        is_unpacked_.assign(partitions, false);
+        is_unpacked_.assign(static_cast<std::size_t>(description_.partitions), false);
     }
     engine::Driver& driver = rank().driver();
     if (description_.peer == MPI_PROC_NULL) {
@@ -192,7 +199,7 @@ engine::Op* Partitioned::start()
         }
         return op;
     }
-    if (is_one_message()) [[likely]] {
+    if (is_one_message_) [[likely]] {
         return start_one();
     }
     engine::Op* const whole = make_whole();
@@ -213,7 +220,13 @@ engine::Op* Partitioned::start()
 
 void Partitioned::make_ready(int partition)
 {
-    is_ready_[static_cast<std::size_t>(partition)] = true;
+    ready_in_[static_cast<std::size_t>(partition)] = runs_;
+    if (is_one_message_) [[likely]] {
+        if (--missing_.front() == 0) {
+            send_one();
+        }
+        return;
+    }
     if (description_.peer == MPI_PROC_NULL) {
         return;
     }

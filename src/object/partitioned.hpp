@@ -42,7 +42,7 @@ class Partitioned final : public Persistent {
     /// Requires: active send, partition < partitions().
     bool is_ready(int partition) const noexcept
     {
-        return is_ready_[static_cast<std::size_t>(partition)];
+        return ready_in_[static_cast<std::size_t>(partition)] == runs_;
     }
     /// Requires besides: not ready yet.
     void make_ready(int partition);
@@ -74,15 +74,13 @@ class Partitioned final : public Persistent {
     /// As the driver knows it. Requires: not MPI_PROC_NULL.
     std::uint32_t peer() const noexcept;
     engine::Op* make_chunk(std::uint64_t chunk);
-    /// Whether its bytes travel as one short message, from and to where they lie. Its op is that
-    /// of the request then, keeps nothing, and is over when the message is.
-    bool is_one_message() const noexcept;
     engine::Op* start_one();
+    void send_one();
     bool make_chunks();
     /// The op of the request: the only chunk's, or one that all chunks' are part of.
     engine::Op* make_whole();
     /// How many partitions each chunk of a send waits for.
-    void count_missing();
+    void count_wanted();
     void unpack_once(int partition);
     void finish(engine::Op& op);
 
@@ -92,10 +90,18 @@ class Partitioned final : public Persistent {
     std::uint32_t chunks_;
     std::uint32_t number_;
     std::unique_ptr<std::byte[]> packed_;  ///< where elements have gaps
-    std::vector<engine::Op*> parts_;      ///< of the active operation, by chunk; none: all is there
-    std::vector<std::uint32_t> missing_;  ///< partitions that a chunk waits for
-    std::vector<bool> is_ready_;          ///< sends
-    std::vector<bool> is_unpacked_;       ///< receives
+    /// Its bytes travel as one short message, from and to where they lie. Its op is that of the
+    /// request then, keeps nothing, and is over when the message is.
+    bool is_one_message_;
+    transport::FrameHeader name_;     ///< of such a message
+    std::uint64_t runs_ = 0;          ///< started so far
+    std::vector<engine::Op*> parts_;  ///< of the active operation, by chunk; none: all is there
+    // Of sends: partitions that a chunk waits for, when the operation starts and now; the run in
+    // which a partition was made ready last.
+    std::vector<std::uint32_t> wanted_;
+    std::vector<std::uint32_t> missing_;
+    std::vector<std::uint64_t> ready_in_;
+    std::vector<bool> is_unpacked_;  ///< receives
 };
 
 }  // namespace headway::object
