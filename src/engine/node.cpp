@@ -128,8 +128,12 @@ void Node::choose_buffers()
     lane_reading = reading_of(knobs.inside_way);
     // A ring has room for several, so that the receiver takes one out while the next is written.
     constexpr std::size_t frames_of_a_ring = 8;
-    const std::uint64_t room =
-        std::min<std::uint64_t>(knobs.eager_limit_inside, lane_ring_bytes / frames_of_a_ring);
+    // Where cores ask each other, longer ones had better be read in two halves (docs/design/036).
+    constexpr std::uint64_t asked_bytes_max = 128 * 1024;
+    const std::uint64_t room = std::min<std::uint64_t>(
+        asks_other_cores ? std::min(knobs.eager_limit_inside, asked_bytes_max)
+                         : knobs.eager_limit_inside,
+        lane_ring_bytes / frames_of_a_ring);
     const bool go_whole = is_plain && !is_oversubscribed && knobs.eager_limit != 0;
     whole_bytes_max = go_whole ? std::max(room, knobs.eager_limit) : knobs.eager_limit;
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {

@@ -38,6 +38,9 @@ Offer offer_of(Driver& driver, Op& send) noexcept
         .reading = {}};
 }
 
+/// A call that returns at once copies no longer message itself: its caller may have other work.
+constexpr std::uint64_t whole_bytes_in_passing = 128 * 1024;
+
 /// Of a rank whose call is `sender`.
 engine::Sender what_it_does(Driver& driver, engine::Sender sender)
 {
@@ -191,7 +194,9 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
                       engine::Sender sender)
 {
     engine::Node& node = driver.node();
-    if (size_bytes > node.whole_bytes_max || node.is_distant(peer)) {
+    const bool is_kept = sender == engine::Sender::is_kept;
+    if (size_bytes > node.whole_bytes_max || (size_bytes > whole_bytes_in_passing && !is_kept) ||
+        node.is_distant(peer)) {
         return false;
     }
     const engine::RankState& receiver = node.rank_state(peer);

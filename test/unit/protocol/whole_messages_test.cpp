@@ -79,6 +79,19 @@ TEST_F(WholeMessages, GoToAReceiverThatWaits)
     EXPECT_FALSE(goes_whole());
 }
 
+TEST_F(WholeMessages, AboveACertainLengthComeOnlyFromCallsThatBlock)
+{
+    sent = engine::numbered(262'144);
+    state().whole_bytes_max.store(sent.size(), std::memory_order_relaxed);
+    waits(1);
+    EXPECT_TRUE(goes_whole(131'072));
+    EXPECT_FALSE(goes_whole(131'073)) << "its caller may have other work than to copy";
+    EXPECT_TRUE(
+        is_about_to_take(node.driver(sender), receiver, sent.size(), engine::Sender::is_kept));
+    EXPECT_FALSE(
+        is_about_to_take(node.driver(sender), receiver, sent.size() + 1, engine::Sender::is_kept));
+}
+
 TEST_F(WholeMessages, GoToAReceiverThatIsBetweenTwoCalls)
 {
     bool has_gone = false;
