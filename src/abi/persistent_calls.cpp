@@ -84,7 +84,8 @@ class PersistentMessage final : public Persistent {
         const bool is_send = mode != Mode::receive;
         return {.kind = is_send ? OpKind::send : OpKind::receive,
                 .takes_any_tag = transfer.tag == MPI_ANY_TAG && transfer.peer != MPI_PROC_NULL,
-                .is_short_send = is_send && is_usual(rank, transfer, mode)};
+                .is_short_send = is_send && is_usual(rank, transfer, mode) &&
+                                 transfer.bytes <= rank.driver().node().knobs.eager_limit};
     }
 
     /// With what was found out when the request was made: as MPI_Isend and MPI_Irecv go their short

@@ -228,10 +228,8 @@ void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
         data::unpack(*job.target_elements, from, from + bytes, source);
     } else if (job.total_bytes >= streamed_from) {
         platform::copy_streaming(job.target.address + from, source, bytes);
-    } else if (is_cached) {
-        platform::copy_cached(job.target.address + from, source, bytes);
     } else {
-        std::memcpy(job.target.address + from, source, bytes);
+        platform::copy_arrived(job.target.address + from, source, bytes, is_cached);
     }
 }
 

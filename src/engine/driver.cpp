@@ -10,7 +10,7 @@
 #include "engine/siblings.hpp"
 #include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
-#include "platform/short_copy.hpp"
+#include "platform/line_transfer.hpp"
 
 namespace headway::engine {
 
@@ -52,10 +52,11 @@ void Driver::advance()
     }
 }
 
-bool Driver::write_memory(std::byte* target, const void* source, std::uint64_t bytes)
+bool Driver::write_memory(std::byte* target, const void* source, std::uint64_t bytes,
+                          bool is_cached)
 {
     if (is_local_) [[likely]] {
-        platform::copy_short(target, source, bytes);
+        platform::copy_arrived(target, source, bytes, is_cached);
         return true;
     }
     auto* const here = static_cast<std::byte*>(const_cast<void*>(source));

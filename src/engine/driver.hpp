@@ -184,7 +184,9 @@ class alignas(64) Driver {
 
     /// Copies between the rank's memory and this process's, whoever the worker is. False: the
     /// rank's address is not mapped there.
-    bool write_memory(std::byte* target, const void* source, std::uint64_t bytes);
+    /// `is_cached`: see transport::Frame.
+    bool write_memory(std::byte* target, const void* source, std::uint64_t bytes,
+                      bool is_cached = false);
     bool read_memory(void* target, const std::byte* source, std::uint64_t bytes);
 
     /// Posts a frame at once if the lane has room and nothing waits before it.

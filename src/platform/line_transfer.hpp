@@ -11,6 +11,7 @@
 #endif
 
 #include "platform/cpu.hpp"
+#include "platform/short_copy.hpp"
 
 namespace headway::platform {
 
@@ -26,6 +27,17 @@ inline void copy_cached(std::byte* target, const std::byte* source, std::size_t 
         std::memcpy(target + at, source + at, cache_line_bytes);
     }
     std::memcpy(target + at, source + at, count - at);
+}
+
+/// Copies bytes that another core has written; `is_cached`: to where copy_cached() finds them.
+inline void copy_arrived(void* target, const void* source, std::size_t count,
+                         bool is_cached) noexcept
+{
+    if (is_cached) [[unlikely]] {
+        copy_cached(static_cast<std::byte*>(target), static_cast<const std::byte*>(source), count);
+    } else {
+        copy_short(target, source, count);
+    }
 }
 
 /// Whether this processor has an instruction that hands a line on to the cache that all its cores

@@ -11,7 +11,6 @@
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
 #include "engine/staged_pieces.hpp"
-#include "platform/line_transfer.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/kept.hpp"
 #include "protocol/offer.hpp"
@@ -182,9 +181,8 @@ void deliver_eager(Driver& driver, Op* receive, transport::FrameHeader header,
                    const std::byte* payload, std::uint64_t size_bytes, bool is_cached)
 {
     const std::uint64_t taken = note_match(receive, header, size_bytes);
-    if (is_cached && taken != 0 && driver.is_local()) {
-        platform::copy_cached(receive->address, payload, taken);
-    } else if (taken != 0 && !driver.write_memory(receive->address, payload, taken)) [[unlikely]] {
+    if (taken != 0 && !driver.write_memory(receive->address, payload, taken, is_cached))
+        [[unlikely]] {
         receive->error = OpError::bad_address;
     }
     driver.complete(receive);

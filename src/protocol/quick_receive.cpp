@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/quick_receive.hpp"
 
-#include <cstring>
-
 #include "engine/post.hpp"
 #include "platform/cpu.hpp"
 #include "platform/line_transfer.hpp"
@@ -47,12 +45,8 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
-            const std::uint32_t bytes = frame.early_bytes - from;
-            if (frame.is_cached) {
-                platform::copy_cached(receive.address + from, frame.payload + from, bytes);
-            } else {
-                std::memcpy(receive.address + from, frame.payload + from, bytes);
-            }
+            platform::copy_arrived(receive.address + from, frame.payload + from,
+                                   frame.early_bytes - from, frame.is_cached);
             receive.early_bytes = frame.early_bytes;
             looks = 0;
         }

@@ -6,7 +6,6 @@
 
 #include "engine/driver.hpp"
 #include "platform/line_transfer.hpp"
-#include "platform/short_copy.hpp"
 #include "protocol/match.hpp"
 #include "protocol/point_to_point.hpp"
 #include "protocol/rank_part.hpp"
@@ -31,12 +30,9 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
     if (size_bytes > receive.size_bytes) [[unlikely]] {
         return false;
     }
-    if (is_cached) [[unlikely]] {
-        platform::copy_cached(receive.address + receive.early_bytes, payload + receive.early_bytes,
-                              size_bytes - receive.early_bytes);
-    } else if (size_bytes > receive.early_bytes) {
-        platform::copy_short(receive.address + receive.early_bytes, payload + receive.early_bytes,
-                             size_bytes - receive.early_bytes);
+    if (size_bytes > receive.early_bytes) {
+        platform::copy_arrived(receive.address + receive.early_bytes, payload + receive.early_bytes,
+                               size_bytes - receive.early_bytes, is_cached);
     }
     receive.status_source = header.source;
     receive.status_tag = header.tag;

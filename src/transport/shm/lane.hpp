@@ -397,6 +397,15 @@ struct Lane {
             fill(content, header, beside);
             return true;
         }
+        write_in_steps(content, header, beside, place, payload, measure);
+        return true;
+    }
+
+    /// Longer than one_step_bytes_max.
+    void write_in_steps(CellContent* content, FrameHeader header, Beside beside, std::byte* place,
+                        const std::byte* payload, Measure& measure) noexcept
+    {
+        const std::size_t payload_bytes = beside.payload_bytes;
         const bool streams = store_choice_.next_streams();
         const bool is_measured =
             store_choice_.is_measured() || choice_of(Readable::whole).is_measuring();
@@ -429,15 +438,16 @@ struct Lane {
                                   ? ReadingChoice::cost_of(payload_bytes, platform::ticks() - begin)
                                   : 0);
         }
-        return true;
     }
 
+    /// Before the frame is announced or published: its words do not change then.
     static void fill(CellContent* content, FrameHeader header, Beside beside) noexcept
     {
         content->header = header;
         std::memcpy(content->inline_payload, &beside, sizeof beside);
     }
 
+    /// A payload of up to one_step_bytes_max.
     void write_at_once(std::byte* place, const std::byte* payload, std::size_t bytes,
                        Measure& measure) noexcept
     {

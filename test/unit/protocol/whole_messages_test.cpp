@@ -26,9 +26,10 @@ constexpr std::uint32_t sender = 0;
 constexpr std::uint32_t receiver = 1;
 constexpr std::uint64_t long_bytes = 40'000;
 
-config::Knobs written()
+config::Knobs written(config::CoreCachesChoice caches = config::CoreCachesChoice::automatic)
 {
     config::Knobs knobs;
+    knobs.core_caches = caches;
     knobs.inside_way = config::InsideWayChoice::lane;
     return knobs;
 }
@@ -36,7 +37,9 @@ config::Knobs written()
 /// A sender, and a receiver that computes.
 class WholeMessages : public testing::Test {
   public:
-    explicit WholeMessages(Distance distance = Distance::reachable) : node(2, written(), distance)
+    explicit WholeMessages(Distance distance = Distance::reachable,
+                           config::CoreCachesChoice caches = config::CoreCachesChoice::automatic)
+        : node(2, written(caches), distance)
     {
         node.give_cores();
         EXPECT_FALSE(state().ownership.leave());
@@ -79,7 +82,12 @@ TEST_F(WholeMessages, GoToAReceiverThatWaits)
     EXPECT_FALSE(goes_whole());
 }
 
-TEST_F(WholeMessages, AboveACertainLengthComeOnlyFromCallsThatBlock)
+class LongWholeMessages : public WholeMessages {
+  public:
+    LongWholeMessages() : WholeMessages(Distance::reachable, config::CoreCachesChoice::shared) {}
+};
+
+TEST_F(LongWholeMessages, ComeOnlyFromCallsThatBlock)
 {
     sent = engine::numbered(262'144);
     state().whole_bytes_max.store(sent.size(), std::memory_order_relaxed);
@@ -287,10 +295,14 @@ TEST(WholeMessagesLimit, IsWhatTheKnobSaysAndALaneHasRoomFor)
         std::uint64_t eager_limit;
         std::uint64_t inside;
         std::uint64_t want;
+        config::CoreCachesChoice caches = config::CoreCachesChoice::shared;
     };
     for (const Row row : {Row{16'384, 65'536, 65'536}, Row{16'384, 262'144, 262'144},
-                          Row{16'384, 0, 16'384}, Row{0, 65'536, 0}, Row{100, 30'000, 30'000}}) {
+                          Row{16'384, 0, 16'384}, Row{0, 65'536, 0}, Row{100, 30'000, 30'000},
+                          Row{16'384, 262'144, 131'072, config::CoreCachesChoice::separate},
+                          Row{16'384, 65'536, 65'536, config::CoreCachesChoice::separate}}) {
         config::Knobs knobs;
+        knobs.core_caches = row.caches;
         knobs.eager_limit = row.eager_limit;
         knobs.eager_limit_inside = row.inside;
         InProcessNode node(2, knobs, Distance::reachable);

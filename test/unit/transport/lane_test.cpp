@@ -112,6 +112,25 @@ TEST(Lane, WhereFramesAreAnnouncedOnlyLongerOnesGoInSteps)
     see_early_frames(32 * 1024, Showing::announced, true);
 }
 
+TEST(Lane, AFrameSaysWhetherItsBytesLieInACache)
+{
+    LaneInMemory memory{Showing::in_steps};
+    const std::vector<std::byte> payload(8192, value_of(1));
+    // Both ways to store are tried in turn at first.
+    for (const bool is_cached : {true, false, true, false}) {
+        ASSERT_EQ((*memory).post(FrameKind::eager, {}, payload.data(), payload.size()),
+                  base::Status::done);
+        Frame frame;
+        ASSERT_TRUE((*memory).peek(frame));
+        EXPECT_EQ(frame.is_cached, is_cached);
+        (*memory).consume();
+        ASSERT_EQ((*memory).post(FrameKind::eager, {}, payload.data(), 8), base::Status::done);
+        ASSERT_TRUE((*memory).peek(frame));
+        EXPECT_FALSE(frame.is_cached) << "it lies in the line at hand";
+        (*memory).consume();
+    }
+}
+
 TEST(Lane, ShortFramesAreThereAtOnceHoweverTheyAreShown)
 {
     for (const Showing showing : {Showing::in_steps, Showing::announced}) {

@@ -17,9 +17,10 @@ constexpr std::size_t kibibyte = 1024;
 class Steps : public testing::Test {
   public:
     /// Whether a payload for a receiver who has said `answers` things so far is announced early.
-    bool are_several(std::size_t bytes, std::uint64_t answers, bool is_near = true)
+    bool are_several(std::size_t bytes, std::uint64_t answers, bool is_near = true,
+                     bool streams = false)
     {
-        return choice.step_bytes(bytes, false, answers, is_near) < bytes;
+        return choice.step_bytes(bytes, streams, answers, is_near) < bytes;
     }
 
     StepChoice choice;
@@ -33,6 +34,8 @@ TEST_F(Steps, OfShortPayloadsAreForAReceiverWhoMayWait)
     EXPECT_TRUE(are_several(16 * kibibyte, 7)) << "he has answered";
     EXPECT_FALSE(are_several(16 * kibibyte, 9, false)) << "between far cores";
     EXPECT_FALSE(are_several(4 * kibibyte, 11)) << "shorter than two steps";
+    EXPECT_TRUE(are_several(16 * kibibyte, 13, false, true)) << "streamed";
+    EXPECT_FALSE(are_several(16 * kibibyte, 13, false, true));
 }
 
 TEST_F(Steps, OfOthersAreForAnyReceiver)
