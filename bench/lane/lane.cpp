@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One-way time of a payload between two pinned processes through a bare ring, by how many bytes the
-// ring comes round after, by the bytes written before the next cell says so, and by plain or
-// streaming stores. No protocol, no matching: what remains is cache lines that change cores.
+// ring comes round after, by the bytes written before the next cell says so, by plain or streaming
+// stores, and by whether the reader asks for lines ahead (platform::copy_cached). No protocol, no
+// matching: what remains is cache lines that change cores.
 //
 //   bench_lane [CORE CORE]
 #include <sched.h>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "platform/cpu.hpp"
+#include "platform/line_transfer.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_cells.hpp"
 
@@ -44,6 +46,7 @@ struct Case {
     std::size_t round;
     std::size_t step;
     bool streams;
+    bool asks_ahead;
 };
 
 /// One of the two processes.
@@ -76,7 +79,8 @@ class Side {
         for (std::size_t at = 0; at < shape.payload; at += shape.step) {
             while (in_.cells.peek() == nullptr) {
             }
-            std::memcpy(buffer_.data() + at, in_.bytes + received_ % shape.round, shape.step);
+            const std::byte* const place = in_.bytes + received_ % shape.round;
+            platform::copy_arrived(buffer_.data() + at, place, shape.step, shape.asks_ahead);
             in_.cells.consume();
             received_ += shape.step;
         }
@@ -113,21 +117,29 @@ double ping_pong(Side& side, bool is_first, const Case& shape)
     return best;
 }
 
+/// By both ways to store and both to read.
+void measure(Side& side, bool is_first, std::size_t payload, std::size_t round, std::size_t step)
+{
+    for (const bool streams : {false, true}) {
+        double us[2] = {};
+        for (const bool asks_ahead : {false, true}) {
+            us[asks_ahead ? 1 : 0] =
+                ping_pong(side, is_first, {payload, round, step, streams, asks_ahead});
+        }
+        if (is_first) {
+            std::printf("%8zu B  round %7zu  step %5zu  %-9s  %8.3f us, asking ahead %8.3f us\n",
+                        payload, round, step, streams ? "streaming" : "plain", us[0], us[1]);
+        }
+    }
+}
+
 void measure_all(Side& side, bool is_first)
 {
-    for (const std::size_t payload : {4096UL, 16384UL, 65536UL, 1048576UL}) {
+    for (const std::size_t payload : {1024UL, 4096UL, 16384UL, 65536UL, 262144UL, 1048576UL}) {
         for (const std::size_t round : {65536UL, 262144UL, 1048576UL, 2097152UL, 4194304UL}) {
             for (const std::size_t step : {1024UL, 4096UL, 16384UL}) {
-                for (const bool streams : {false, true}) {
-                    const Case shape{payload, round, step, streams};
-                    if (step > payload || step > round / 4) {
-                        continue;
-                    }
-                    const double us = ping_pong(side, is_first, shape);
-                    if (is_first) {
-                        std::printf("%8zu B  round %7zu  step %5zu  %-9s  %8.3f us\n", payload,
-                                    round, step, streams ? "streaming" : "plain", us);
-                    }
+                if (step <= payload && step <= round / 4) {
+                    measure(side, is_first, payload, round, step);
                 }
             }
         }

@@ -37,8 +37,8 @@ inline void copy_line(std::byte* target, const std::byte* source) noexcept
 }
 
 /// memcpy() of bytes that are in a cache, but not in this core's own: asks for their lines a KiB
-/// ahead, as they take longer than a processor looks ahead by itself. From memory it is slower
-/// than memcpy(). docs/design/011 has figures.
+/// ahead, as they take longer than a processor looks ahead by itself. From memory it gains only
+/// where source and target begin alike in their pages. docs/design/011 has figures.
 inline void copy_cached(std::byte* target, const std::byte* source, std::size_t count) noexcept
 {
     constexpr std::size_t ahead = 1024;
