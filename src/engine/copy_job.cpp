@@ -17,6 +17,27 @@ namespace {
 /// Offered messages of a rank that have a job before they are matched.
 constexpr std::uint32_t offered_max = 64;
 
+/// While it lives, a thread of the rank is in a copy by the system, by which a peer guesses whether
+/// it will deal with slots soon.
+class CopyingBySystem {
+  public:
+    /// Null: of no rank.
+    explicit CopyingBySystem(RankState* rank) noexcept : rank_(rank) { set(1); }
+    ~CopyingBySystem() { set(0); }
+    CopyingBySystem(const CopyingBySystem&) = delete;
+    CopyingBySystem& operator=(const CopyingBySystem&) = delete;
+
+  private:
+    void set(std::uint32_t value) noexcept
+    {
+        if (rank_ != nullptr) {
+            rank_->is_copying.store(value, std::memory_order_relaxed);  // relaxed: a hint
+        }
+    }
+
+    RankState* rank_;
+};
+
 /// Takes and copies `wanted` bytes or a few more at most; none if none was left. Measures that
 /// where there is something to write the ticks to. Requires: is_ours_to_copy(). The caller has a
 /// reference.
@@ -71,18 +92,13 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     const bool is_in_exchange = is_read_in_exchange(driver, *job);
     const std::uint64_t bytes = std::min(large_piece(rank, *job, is_in_exchange), bytes_max);
     const bool reads = &rank == job->receiver && is_for_reading(driver, *job);
-    if (reads) {
-        rank.is_reading.store(1, std::memory_order_relaxed);  // relaxed: a hint for the peers
-    }
+    const CopyingBySystem copying(&rank);
     transport::shm::ReadingTicks ticks;
     const bool is_asked = job->asked.number != 0 && driver.is_owner();
     const Piece piece =
         copy_piece(driver.worker(), job, bytes, is_asked && reads ? &ticks : nullptr);
     if (is_asked) {
         tell_reading(driver, *job, piece, ticks);
-    }
-    if (reads) {
-        rank.is_reading.store(0, std::memory_order_relaxed);
     }
     return piece.bytes;
 }
@@ -414,8 +430,9 @@ CopyJob* find_copy(Driver& driver)
 
 void copy_outside(Worker& worker, CopyJob* job)
 {
-    const RankState* const own = worker.own();
+    RankState* const own = worker.own();
     const bool is_own = own != nullptr && (own == job->sender || own == job->receiver);
+    const CopyingBySystem copying(is_own ? own : nullptr);
     (void)copy_piece(worker, job, is_own ? large_piece(*own, *job, false) : job->piece_bytes);
     drop_reference(worker, job);
 }

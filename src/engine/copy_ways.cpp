@@ -12,11 +12,12 @@ namespace headway::engine {
 
 namespace {
 
-/// Whether the rank is in the middle of a long read, and will see no slot before its end.
-bool is_reading(const RankState& rank)
+/// Whether the rank is in the middle of a long copy by the system, and will fill or see no slot
+/// before its end.
+bool is_copying(const RankState& rank)
 {
     // Relaxed: a hint.
-    return rank.is_reading.load(std::memory_order_relaxed) != 0;
+    return rank.is_copying.load(std::memory_order_relaxed) != 0;
 }
 
 /// Of all long messages that are under way together, to or from the driver's rank, the bytes.
@@ -148,11 +149,13 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
     if (is_in_exchange || job.has_two_parts()) {
         return whole_piece_max * job.piece_bytes;
     }
-    const std::uint64_t left = job.left();
     const RankState& other = &rank == job.receiver ? *job.sender : *job.receiver;
-    const bool is_alone = &other == &rank || is_away(other);
-    return std::clamp(is_alone ? left : left / 2, job.piece_bytes,
-                      large_piece_max * job.piece_bytes);
+    const std::uint64_t largest = large_piece_max * job.piece_bytes;
+    if (&other == &rank) {
+        return largest;
+    }
+    const std::uint64_t least = is_away(other) ? 2 * job.piece_bytes : job.piece_bytes;
+    return std::clamp(job.left() / 2, least, std::max(least, largest));
 }
 
 bool is_to_stage(Driver& driver, const CopyJob& job)
@@ -161,7 +164,7 @@ bool is_to_stage(Driver& driver, const CopyJob& job)
     return &driver.rank() == job.sender && driver.is_owner() && crosses(job) &&
            (job.has_target_of_its_own() ? is_inside(driver.node(), receiver)
                                         : !is_away(receiver)) &&
-           !is_reading(receiver) && !is_for_system(driver, job);
+           !(is_copying(receiver) && is_for_reading(driver, job)) && !is_for_system(driver, job);
 }
 
 bool leaves_to_sender(Driver& driver, const CopyJob& job)
@@ -169,8 +172,7 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job)
     constexpr std::uint32_t looks_max = 1000;
     constexpr std::uint32_t looks_max_away = 10;
     if (driver.node().is_oversubscribed || !driver.is_owner() || !crosses(job) ||
-        is_read_in_exchange(driver, job) || is_for_system(driver, job) ||
-        (is_reading(*job.sender) && is_for_reading(driver, job))) {
+        is_read_in_exchange(driver, job) || is_for_system(driver, job) || is_copying(*job.sender)) {
         return false;
     }
     return driver.rank().looks_without_piece <

@@ -99,9 +99,10 @@ TEST(Exchange, IsStagedWhereTheyShareACache)
     EXPECT_GT(messages.staged_bytes(1), 0U);
 }
 
-/// A message of rank 0 to rank 1 that both know of and wait for, where cores ask each other.
+/// A message of rank 0 to rank 1 that both know of and wait for.
 struct OneWay {
-    OneWay() : node(2, knobs_with(config::CoreCachesChoice::separate), Distance::reachable)
+    explicit OneWay(config::CoreCachesChoice caches = config::CoreCachesChoice::separate)
+        : node(2, knobs_with(caches), Distance::reachable)
     {
         give_cores(node);
         node.driver(0).rank().waiting_threads.store(1);
@@ -132,17 +133,49 @@ TEST(Exchange, IsNotLeftToASenderWhoReadsHimself)
 {
     OneWay message;
     EXPECT_FALSE(copy_next(message.node.driver(1), CopyShare::own)) << "left to the sender";
-    message.node.driver(0).rank().is_reading.store(1);
+    message.node.driver(0).rank().is_copying.store(1);
     while (copy_next(message.node.driver(1), CopyShare::own)) {
     }
     EXPECT_TRUE(message.receive->word.is_complete());
     EXPECT_EQ(message.got, message.sent);
 }
 
+TEST(OneWay, IsNotLeftToASenderWhoCopiesBySystemBetweenCoresThatShareACacheEither)
+{
+    OneWay message(config::CoreCachesChoice::shared);
+    EXPECT_FALSE(copy_next(message.node.driver(1), CopyShare::own)) << "left to the sender";
+    message.node.driver(0).rank().is_copying.store(1);
+    EXPECT_TRUE(copy_next(message.node.driver(1), CopyShare::own));
+    while (copy_next(message.node.driver(1), CopyShare::own)) {
+    }
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(OneWay, WhoComesBackFindsALargePartLeft)
+{
+    OneWay message(config::CoreCachesChoice::shared);
+    RankState& receiver = message.node.driver(1).rank();
+    receiver.waiting_threads.store(0);
+    const CopyJob& job = *receiver.copies.first();
+    // What one call of the system takes, whoever comes back meanwhile must wait for.
+    std::uint64_t left = job.left();
+    while (!message.receive->word.is_complete()) {
+        ASSERT_TRUE(copy_next(message.node.driver(0), CopyShare::all));
+        if (message.receive->word.is_complete()) {
+            break;
+        }
+        const std::uint64_t piece = left - job.left();
+        EXPECT_LE(piece, std::max<std::uint64_t>(left / 2 + 4096, 128 * 1024));
+        left = job.left();
+    }
+    EXPECT_EQ(message.got, message.sent);
+}
+
 TEST(Exchange, NothingIsStagedForAReceiverWhoReads)
 {
     OneWay message;
-    message.node.driver(1).rank().is_reading.store(1);
+    message.node.driver(1).rank().is_copying.store(1);
     while (copy_next(message.node.driver(0), CopyShare::own)) {
     }
     EXPECT_TRUE(message.receive->word.is_complete());

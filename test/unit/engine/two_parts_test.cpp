@@ -38,6 +38,7 @@ class TwoParts : public testing::Test {
         : node(2, knobs_with(way, caches), distance)
     {
         node.give_cores();
+        node.node().copied_by_system_min = UINT64_MAX;  // whatever caches this machine has
         wait(sender, true);
         wait(receiver, true);
         // The lane is made with the first message.
