@@ -131,6 +131,10 @@ bool is_for_reading(Driver& driver, const CopyJob& job)
 
 bool may_stage_early(Driver& driver, const CopyJob& job)
 {
+    // One who has posted receives and computes may have this one's, and others match for it.
+    if (!is_waiting(*job.receiver) && expects_messages(*job.receiver)) {
+        return false;
+    }
     return !is_long_across(driver, job) ||
            !(expects_messages(driver.rank()) || is_for_system_by_length(driver, job));
 }

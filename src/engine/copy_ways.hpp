@@ -27,7 +27,8 @@ bool is_for_receiver(const CopyJob& job);
 bool is_for_reading(Driver& driver, const CopyJob& job);
 
 /// Whether the beginning of a message that the driver's rank has offered may be staged before it is
-/// matched: not what is to be copied by the system.
+/// matched: not what is to be copied by the system, nor what may be for a receive of a rank that
+/// computes, where copies by the system, to its buffer, do not wait for it.
 bool may_stage_early(Driver& driver, const CopyJob& job);
 
 /// Whether the driver's rank, which receives the message, has one to send too, as all ranks of an

@@ -15,8 +15,9 @@ namespace headway::engine {
 
 namespace {
 
-/// Of a message that is not matched, so many bytes are staged: until they are, most are.
-constexpr std::uint64_t early_bytes_max = 64 * 1024;
+/// Of a message that is not matched, so many bytes are staged: one whose receiver waits is matched
+/// meanwhile, as a rule, and one whose receiver comes late finds them there.
+constexpr std::uint64_t early_bytes_max = 512 * 1024;
 
 /// Pieces that a sender who waits stages between two sweeps.
 constexpr std::uint32_t stretch_max = 8;
@@ -37,23 +38,41 @@ void release_slot(Worker& worker, const StagedPiece& piece)
     }
 }
 
+/// A staged piece has been copied out of its slot, or could not be.
+void end_piece(Worker& worker, const StagedPiece& piece, transport::CopyOutcome outcome)
+{
+    release_slot(worker, piece);
+    CopyJob* const job = piece.job;
+    account(worker, job, {job->target.address + piece.from, job->target.process},
+            {piece.slot->bytes, transport::Place::everywhere}, piece.bytes, outcome);
+}
+
+/// Moves a staged piece from its slot to its target, which any process knows.
+void deliver_by_system(Worker& worker, const StagedPiece& piece)
+{
+    const CopyJob& job = *piece.job;
+    const std::uint64_t fitting = job.fitting(piece.from, piece.bytes);
+    auto outcome = transport::CopyOutcome::done;
+    if (fitting != 0) {
+        outcome = worker.node().peer_memory.copy(
+            {job.target.address + piece.from, job.target.process},
+            {piece.slot->bytes, transport::Place::everywhere}, fitting);
+    }
+    end_piece(worker, piece, outcome);
+}
+
 /// Moves a staged piece from its slot to its target.
 void deliver_piece(Driver& driver, const StagedPiece& piece)
 {
-    CopyJob* const job = piece.job;
-    const std::uint64_t fitting = job->fitting(piece.from, piece.bytes);
-    const transport::Place target{job->target.address + piece.from, job->target.process};
-    const transport::Place source{piece.slot->bytes, transport::Place::everywhere};
-    auto outcome = transport::CopyOutcome::done;
-    if (&driver.rank() == job->receiver && driver.is_local()) {
-        if (fitting != 0) {
-            write_target(*job, piece.from, fitting, piece.slot->bytes, piece.slot->is_cached);
-        }
-    } else if (fitting != 0) {
-        outcome = driver.node().peer_memory.copy(target, source, fitting);
+    const CopyJob& job = *piece.job;
+    if (&driver.rank() != job.receiver || !driver.is_local()) {
+        deliver_by_system(driver.worker(), piece);
+        return;
     }
-    release_slot(driver.worker(), piece);
-    account(driver.worker(), job, target, source, piece.bytes, outcome);
+    if (const std::uint64_t fitting = job.fitting(piece.from, piece.bytes); fitting != 0) {
+        write_target(job, piece.from, fitting, piece.slot->bytes, piece.slot->is_cached);
+    }
+    end_piece(driver.worker(), piece, transport::CopyOutcome::done);
 }
 
 /// A staged piece of which its receiver can never hear.
@@ -221,10 +240,25 @@ int stage_some(Driver& driver)
     return staged;
 }
 
+/// Whether anybody can take a kept piece out: any process knows where it goes.
+bool is_for_anybody(const CopyJob& job)
+{
+    return !job.has_target_of_its_own() && !job.is_staged_only;
+}
+
 /// Whether who works for the rank now can take a kept piece out.
 bool can_deliver(Driver& driver, const StagedPiece& piece)
 {
-    return driver.is_local() || (!piece.job->has_target_of_its_own() && !piece.job->is_staged_only);
+    return driver.is_local() || is_for_anybody(*piece.job);
+}
+
+/// Whether a sweep of who works for the rank now does so: a call of the rank that does not wait
+/// copies little (Driver::advance) and leaves the rest to others, who take it with them
+/// (take_kept).
+bool is_to_deliver(Driver& driver, const StagedPiece& piece)
+{
+    return is_for_anybody(*piece.job) ? driver.is_owner() && is_waiting(driver.rank())
+                                      : driver.is_local();
 }
 
 }  // namespace
@@ -246,7 +280,7 @@ bool stage_early(Driver& driver)
         return false;
     }
     CopyJob* const job = rank.offered.first();
-    if (job == nullptr || !is_waiting(*job->receiver) || !may_stage_early(driver, *job)) {
+    if (job == nullptr || !may_stage_early(driver, *job)) {
         return false;
     }
     Staging* const staging = staging_of(driver);
@@ -278,7 +312,8 @@ int move_staged_only(Driver& driver)
     int moved = 0;
     // One at least: a thread that waits takes kept pieces out nowhere else.
     const std::uint64_t bytes_max = std::max<std::uint64_t>(driver.node().knobs.copy_at_once, 1);
-    if (rank.kept_pieces != nullptr && deliver_kept(driver, bytes_max) != 0) {
+    if (rank.kept_pieces != nullptr && is_to_deliver(driver, rank.kept_pieces->kept) &&
+        deliver_kept(driver, bytes_max) != 0) {
         ++moved;
     }
     if (driver.is_local() && !rank.invited_to_stage.is_empty()) {
@@ -306,6 +341,36 @@ std::uint64_t deliver_kept(Driver& driver, std::uint64_t bytes_max)
     return delivered;
 }
 
+StagingSlot* take_kept(Driver& driver)
+{
+    constexpr std::uint32_t of_own_max = stretch_max / 2;
+    const RankState* const own = driver.worker().own();
+    StagingSlot* taken = nullptr;
+    StagingSlot** link = &driver.rank().kept_pieces;
+    for (std::uint32_t pieces = 0; *link != nullptr && pieces < of_own_max;) {
+        StagingSlot* const slot = *link;
+        const bool is_of_own = slot->kept.job->sender == own;
+        if (!is_for_anybody(*slot->kept.job) || (pieces != 0 && !is_of_own)) {
+            link = &slot->next_kept;
+            continue;
+        }
+        *link = slot->next_kept;
+        slot->next_kept = std::exchange(taken, slot);
+        pieces += is_of_own ? 1 : of_own_max;
+    }
+    return taken;
+}
+
+void deliver_outside(Worker& worker, StagingSlot* taken)
+{
+    while (taken != nullptr) {
+        StagingSlot* const next = taken->next_kept;
+        const StagedPiece piece = taken->kept;  // the slot is its sender's once it is empty
+        deliver_by_system(worker, piece);
+        taken = next;
+    }
+}
+
 void keep_early_pieces(Driver& driver, CopyJob* job)
 {
     StagingSlot* slot = std::exchange(job->early, nullptr);
@@ -320,7 +385,7 @@ bool keeps_pieces(const RankState& rank, bool for_own_process)
 {
     for (const StagingSlot* slot = rank.kept_pieces; slot != nullptr; slot = slot->next_kept) {
         const CopyJob& job = *slot->kept.job;
-        if ((job.has_target_of_its_own() || job.is_staged_only) == for_own_process) {
+        if (is_for_anybody(job) != for_own_process) {
             return true;
         }
     }
@@ -344,7 +409,7 @@ void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t /*s
     const auto piece = frame.record<StagedPiece>();
     CopyJob* const job = piece.job;
     driver.rank().has_new_pieces = true;
-    if (job->is_matched && can_deliver(driver, piece)) {
+    if (job->is_matched && is_to_deliver(driver, piece)) {
         deliver_piece(driver, piece);
         return;
     }

@@ -31,6 +31,13 @@ int move_staged_only(Driver& driver);
 /// process leaves those that only the rank's own can take.
 std::uint64_t deliver_kept(Driver& driver, std::uint64_t bytes_max);
 
+/// Takes pieces that were kept and that any process can take out off the driver's rank's list, for
+/// deliver_outside(): one, or a few that the worker's own rank has sent, which waits for them.
+StagingSlot* take_kept(Driver& driver);
+
+/// Takes them out. Requires no word: their message is not over before they are.
+void deliver_outside(Worker& worker, StagingSlot* taken);
+
 /// Hangs the pieces that came before the match among those that the driver's rank keeps.
 void keep_early_pieces(Driver& driver, CopyJob* job);
 
@@ -41,7 +48,8 @@ bool keeps_pieces(const RankState& rank, bool for_own_process);
 /// that lacks, whoever empties one rings. To be asked before the rank is left alone.
 bool has_to_stage(Driver& driver);
 
-/// Handler of frames of kind piece.
+/// Handler of frames of kind piece: takes the piece out, or keeps it where its message is not
+/// matched or where it is for others to take out.
 void take_piece(Driver& driver, const transport::Frame& frame, std::uint32_t sender);
 
 }  // namespace headway::engine

@@ -54,7 +54,8 @@ struct StagingSlot {
     /// piece, read by who takes it out.
     bool is_cached = false;
     // A piece that came before its message was matched, or to one who could not take it out: in a
-    // list of the job, or of the receiver, until somebody does. The receiver's executor's.
+    // list of the job, or of the receiver, until somebody does. The receiver's executor's, then of
+    // who has taken it off the list (take_kept).
     StagedPiece kept;
     StagingSlot* next_kept = nullptr;
     alignas(platform::cache_line_bytes) std::byte bytes[bytes_max];

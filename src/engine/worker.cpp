@@ -167,7 +167,8 @@ void Worker::work_for(RankState& rank)
         } while (!rank.ownership.is_parked() &&
                  (!driver.listen() || (driver.is_local() && has_to_stage(driver))));
         const bool is_left = defers_copies_ && has_unattended_copies(driver);
-        CopyJob* const job = defers_copies_ ? nullptr : find_copy(driver);
+        StagingSlot* const kept = defers_copies_ ? nullptr : take_kept(driver);
+        CopyJob* const job = defers_copies_ || kept != nullptr ? nullptr : find_copy(driver);
         const bool needs_own_process = !driver.is_local() && has_pieces_for_own_process(driver);
         const std::int64_t due_ns = driver.look_again_ns();
         holding_ = held_before;
@@ -183,9 +184,13 @@ void Worker::work_for(RankState& rank)
             node_.directory.wanted.add(rank.rank);
             has_deferred_ = true;
         }
-        if (job != nullptr) {
-            // One piece a turn: the worker has its own rank to look after.
-            copy_outside(*this, job);
+        if (kept != nullptr || job != nullptr) {
+            // Little a turn: the worker has its own rank to look after.
+            if (kept != nullptr) {
+                deliver_outside(*this, kept);
+            } else {
+                copy_outside(*this, job);
+            }
             remember(rank);
             return;
         }

@@ -295,15 +295,39 @@ TEST(EarlyPieces, WaitForTheMatchAndAreTheBeginning)
     }
 }
 
-TEST(EarlyPieces, AreNotForAReceiverThatOnlyHoldsItsWord)
+TEST(EarlyPieces, AreNotForAReceiverThatComputesAndHasPostedReceives)
 {
     InProcessNode node(2, {}, Distance::reachable);
     node.node().is_oversubscribed = false;
     const auto sent = numbered(300'000);
+    std::uint64_t number = 0;
+    (void)node.start_receive(1, 0, 2, &number, sizeof number);
     (void)node.start_send(0, 1, 1, sent.data(), sent.size());
-    EXPECT_FALSE(copy_next(node.driver(0), CopyShare::own)) << "it computes, perhaps";
+    EXPECT_FALSE(copy_next(node.driver(0), CopyShare::own)) << "it is helped";
     node.driver(1).rank().is_looking.store(1);
     EXPECT_TRUE(copy_next(node.driver(0), CopyShare::own));
+}
+
+TEST(EarlyPieces, WaitForAReceiverThatComesLate)
+{
+    InProcessNode node(2, {}, Distance::reachable);
+    node.node().is_oversubscribed = false;
+    const auto sent = numbered(3'000'001);
+    std::vector<std::byte> got(sent.size());
+    (void)node.start_send(0, 1, 1, sent.data(), sent.size());
+    while (copy_next(node.driver(0), CopyShare::own)) {
+    }
+    EXPECT_EQ(node.driver(0).rank().early_pieces, node.node().staging_slots / 4);
+    const Op* const receive = node.start_receive(1, 0, 1, got.data(), got.size());
+    RankState& receiver = node.driver(1).rank();
+    while (node.driver(1).progress() != 0) {
+    }
+    EXPECT_NE(receiver.kept_pieces, nullptr) << "a call that does not wait copies little";
+    EXPECT_EQ(receiver.counters.bytes_piped.load(), 0U);
+    receiver.waiting_threads.store(1);
+    ASSERT_TRUE(settle(node));
+    EXPECT_TRUE(receive->word.is_complete());
+    EXPECT_EQ(got, sent);
 }
 
 TEST(EarlyPieces, AShortReceiveTakesWhatFits)
