@@ -3,7 +3,8 @@
 // One-way time of a payload between two pinned processes through a bare ring, by how many bytes the
 // ring comes round after, by the bytes written before the next cell says so, by plain or streaming
 // stores, and by whether the reader asks for lines ahead (platform::copy_cached). No protocol, no
-// matching: what remains is cache lines that change cores.
+// matching: what remains is cache lines that change cores. Before it, what one core takes for a
+// copy by where its ends lie in their pages.
 //
 //   bench_lane [CORE CORE]
 #include <sched.h>
@@ -23,6 +24,7 @@
 
 #include "platform/cpu.hpp"
 #include "platform/line_transfer.hpp"
+#include "platform/memory_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_cells.hpp"
 
@@ -146,6 +148,38 @@ void measure_all(Side& side, bool is_first)
     }
 }
 
+/// The least of several times, in us.
+template <typename Copy>
+double time_of(Copy&& copy)
+{
+    double best = std::numeric_limits<double>::max();
+    for (int repeat = 0; repeat < 100; ++repeat) {
+        const std::int64_t begin = platform::monotonic_ns();
+        copy();
+        best = std::min(best, static_cast<double>(platform::monotonic_ns() - begin) / 1000);
+    }
+    return best;
+}
+
+/// What one core takes for a copy in its cache, by how far the target begins behind the source,
+/// modulo a page (platform::is_slow_for_strings).
+void measure_ends()
+{
+    constexpr std::size_t bytes = 65536;
+    constexpr std::size_t page = 4096;
+    alignas(page) static std::byte source[bytes];
+    alignas(page) static std::byte room[bytes + page];
+    std::memset(source, 1, sizeof source);
+    std::memset(room, 1, sizeof room);
+    for (const std::size_t behind : {0UL, 16UL, 31UL, 32UL, 2048UL}) {
+        std::byte* const target = room + behind;
+        const double by_library = time_of([&] { std::memcpy(target, source, bytes); });
+        const double by_us = time_of([&] { platform::copy_memory(target, source, bytes); });
+        std::printf("%8zu B  target %4zu B behind source  memcpy %8.3f us, copy_memory %8.3f us\n",
+                    bytes, behind, by_library, by_us);
+    }
+}
+
 int run(int first_core, int second_core)
 {
     void* const memory =
@@ -171,6 +205,9 @@ int run(int first_core, int second_core)
         }
     }
     Side side(*shared, is_first ? 0 : 1);
+    if (is_first) {
+        measure_ends();
+    }
     measure_all(side, is_first);
     if (is_first) {
         ::waitpid(second, nullptr, 0);

@@ -9,6 +9,7 @@
 #include "data/reduce.hpp"
 #include "engine/attendance.hpp"
 #include "platform/cpu.hpp"
+#include "platform/memory_copy.hpp"
 
 namespace headway::engine {
 
@@ -165,7 +166,7 @@ class LongCall {
         }
         has_compared_ = true;
         const std::uint32_t round = attendance_.round();
-        std::memcpy(word(round, scope_.rank), &plan_.bytes, sizeof plan_.bytes);
+        platform::copy_memory(word(round, scope_.rank), &plan_.bytes, sizeof plan_.bytes);
         if (scope_.rank == 0) {
             seat_.meeting->boards[round % 2] = seat_.board;
         }
@@ -212,20 +213,20 @@ class LongCall {
         if (meeting_.what == Meets::exchanging) {
             for (std::uint32_t to = 0; to < scope_.size; ++to) {
                 if (to != scope_.rank) {
-                    std::memcpy(place(std::uint64_t{scope_.rank} * scope_.size + to),
-                                from + to * plan_.bytes, stretch.bytes);
+                    platform::copy_memory(place(std::uint64_t{scope_.rank} * scope_.size + to),
+                                          from + to * plan_.bytes, stretch.bytes);
                 }
             }
         } else if (meeting_.what == Meets::combining) {
             // Its slice it combines itself.
             const Slice own = own_slice(stretch);
             std::byte* const to = place(scope_.rank);
-            std::memcpy(to, from, own.begin);
-            std::memcpy(to + own.end, from + own.end, stretch.bytes - own.end);
+            platform::copy_memory(to, from, own.begin);
+            platform::copy_memory(to + own.end, from + own.end, stretch.bytes - own.end);
         } else if (meeting_.what == Meets::gathering) {
-            std::memcpy(place(scope_.rank), from, stretch.bytes);
+            platform::copy_memory(place(scope_.rank), from, stretch.bytes);
         } else if (meeting_.root == scope_.rank) {
-            std::memcpy(place(0), from, stretch.bytes);
+            platform::copy_memory(place(0), from, stretch.bytes);
         }
     }
 
@@ -236,13 +237,13 @@ class LongCall {
             case Meets::combining: {
                 const Slice own = own_slice(stretch);
                 const std::byte* const result = combine(stretch, own, to);
-                std::memcpy(to, result, own.begin);
-                std::memcpy(to + own.end, result + own.end, stretch.bytes - own.end);
+                platform::copy_memory(to, result, own.begin);
+                platform::copy_memory(to + own.end, result + own.end, stretch.bytes - own.end);
                 break;
             }
             case Meets::spreading:
                 if (meeting_.root != scope_.rank) {
-                    std::memcpy(to, place(0), stretch.bytes);
+                    platform::copy_memory(to, place(0), stretch.bytes);
                 }
                 break;
             default:
@@ -256,14 +257,16 @@ class LongCall {
         const bool is_for_all = meeting_.what == Meets::gathering;
         for (std::uint32_t step = 1; step < scope_.size; ++step) {
             const std::uint32_t from = (scope_.rank + step) % scope_.size;
-            std::memcpy(receive() + from * plan_.bytes + stretch.offset,
-                        place(is_for_all ? from : std::uint64_t{from} * scope_.size + scope_.rank),
-                        stretch.bytes);
+            platform::copy_memory(
+                receive() + from * plan_.bytes + stretch.offset,
+                place(is_for_all ? from : std::uint64_t{from} * scope_.size + scope_.rank),
+                stretch.bytes);
         }
         if (!is_in_place_) {
             const std::byte* const own =
                 source_ + (is_for_all ? 0 : scope_.rank * plan_.bytes) + stretch.offset;
-            std::memcpy(receive() + scope_.rank * plan_.bytes + stretch.offset, own, stretch.bytes);
+            platform::copy_memory(receive() + scope_.rank * plan_.bytes + stretch.offset, own,
+                                  stretch.bytes);
         }
     }
 
@@ -294,7 +297,7 @@ class LongCall {
         for (std::uint64_t at = own.begin; at < own.end; at += step) {
             const std::uint64_t bytes = std::min(step, own.end - at);
             combine_part(result + at, mine + at, at, bytes / arguments_.element_bytes);
-            std::memcpy(to + at, result + at, bytes);
+            platform::copy_memory(to + at, result + at, bytes);
         }
         attendance_.attend();
         return result;

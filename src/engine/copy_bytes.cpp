@@ -2,7 +2,6 @@
 #include "engine/copy_bytes.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "data/type_program.hpp"
 #include "engine/node.hpp"
@@ -10,6 +9,7 @@
 #include "platform/cpu.hpp"
 #include "platform/hardware.hpp"
 #include "platform/line_transfer.hpp"
+#include "platform/memory_copy.hpp"
 #include "platform/process.hpp"
 #include "platform/streaming_copy.hpp"
 
@@ -214,7 +214,7 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
     if (job.source_elements != nullptr) {
         data::pack(*job.source_elements, from, from + bytes, target);
     } else {
-        std::memcpy(target, job.source.address + from, bytes);
+        platform::copy_memory(target, job.source.address + from, bytes);
     }
 }
 

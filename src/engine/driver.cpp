@@ -11,6 +11,7 @@
 #include "engine/staged_pieces.hpp"
 #include "platform/cpu.hpp"
 #include "platform/line_transfer.hpp"
+#include "platform/memory_copy.hpp"
 
 namespace headway::engine {
 
@@ -67,7 +68,7 @@ bool Driver::write_memory(std::byte* target, const void* source, std::uint64_t b
 bool Driver::read_memory(void* target, const std::byte* source, std::uint64_t bytes)
 {
     if (is_local_) [[likely]] {
-        std::memcpy(target, source, bytes);
+        platform::copy_memory(target, source, bytes);
         return true;
     }
     auto* const here = static_cast<std::byte*>(target);

@@ -8,6 +8,7 @@
 #include "engine/attendance.hpp"
 #include "engine/board.hpp"
 #include "platform/atomic.hpp"
+#include "platform/memory_copy.hpp"
 
 namespace headway::engine {
 
@@ -27,7 +28,8 @@ class ShortCall {
     {
         if (bytes_ != 0) {
             const bool is_in_place = stored.meeting.part.space == Space::receive;
-            std::memcpy(part(scope.rank), is_in_place ? arguments.receive : arguments.send, bytes_);
+            platform::copy_memory(part(scope.rank),
+                                  is_in_place ? arguments.receive : arguments.send, bytes_);
         }
     }
 
@@ -36,7 +38,7 @@ class ShortCall {
         attendance_.attend([this](Meeting::Group& group) { combine(group); });
         if (bytes_ != 0) {
             const Meeting::Group& group = meeting_.groups[meeting_.group_of(scope_.rank)];
-            std::memcpy(arguments_.receive, group.result, bytes_);
+            platform::copy_memory(arguments_.receive, group.result, bytes_);
         }
     }
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 #include <new>
 
 #include "data/reduce.hpp"
 #include "engine/graph_engine.hpp"
 #include "engine/wait.hpp"
 #include "platform/atomic.hpp"
+#include "platform/memory_copy.hpp"
 #include "sync/growing_mark.hpp"
 
 namespace headway::engine {
@@ -121,7 +121,7 @@ constexpr std::uint64_t sum_bytes = 4 * 1024;
 void put(std::byte* to, const std::byte* from, std::uint64_t bytes)
 {
     if (bytes != 0) [[likely]] {
-        std::memcpy(to, from, bytes);
+        platform::copy_memory(to, from, bytes);
     }
 }
 

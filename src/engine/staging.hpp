@@ -20,6 +20,7 @@
 #include "platform/atomic.hpp"
 #include "platform/cpu.hpp"
 #include "platform/mapping.hpp"
+#include "platform/memory_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "transport/shm/reading_choice.hpp"
 #include "transport/shm/store_choice.hpp"
@@ -160,7 +161,7 @@ class Staging {
         if (streams) {
             platform::copy_streaming(slot->bytes, source, bytes);
         } else {
-            std::memcpy(slot->bytes, source, bytes);
+            platform::copy_memory(slot->bytes, source, bytes);
             slot->is_cached = true;
         }
         if (begin != 0) {

@@ -8,33 +8,13 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 #include "platform/cpu.hpp"
+#include "platform/memory_copy.hpp"
 #include "platform/short_copy.hpp"
 
 namespace headway::platform {
-
-/// A line, wherever it begins. In code that a compiler takes for seldom run it makes string
-/// instructions of memcpy(), which double the time of copy_cached().
-inline void copy_line(std::byte* target, const std::byte* source) noexcept
-{
-#if defined(__x86_64__)
-    const auto* const from = reinterpret_cast<const __m128i*>(source);
-    auto* const to = reinterpret_cast<__m128i*>(target);
-    const __m128i first = _mm_loadu_si128(from);
-    const __m128i second = _mm_loadu_si128(from + 1);
-    const __m128i third = _mm_loadu_si128(from + 2);
-    const __m128i fourth = _mm_loadu_si128(from + 3);
-    _mm_storeu_si128(to, first);
-    _mm_storeu_si128(to + 1, second);
-    _mm_storeu_si128(to + 2, third);
-    _mm_storeu_si128(to + 3, fourth);
-#else
-    std::memcpy(target, source, cache_line_bytes);
-#endif
-}
 
 /// memcpy() of bytes that are in a cache, but not in this core's own: asks for their lines a KiB
 /// ahead, as they take longer than a processor looks ahead by itself. From memory it gains only

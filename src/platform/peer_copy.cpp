@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "platform/memory_copy.hpp"
+
 namespace headway::platform {
 
 namespace {
@@ -36,6 +38,27 @@ CopyOutcome move(Transfer transfer, std::int32_t process_id, void* here, void* t
         return CopyOutcome::unreachable;
     }
     return CopyOutcome::done;
+}
+
+/// Through a buffer of ours, a block at a time, where the kernel would take long between the two
+/// ends as they lie in their pages (is_slow_for_strings): at the same place of its page as there.
+template <typename Block>
+CopyOutcome move_around(const void* there, std::size_t size_bytes, Block&& block) noexcept
+{
+    constexpr std::size_t block_bytes = 16 * 1024;
+    constexpr std::size_t page = 4096;
+    alignas(page) std::byte room[block_bytes + page];
+    const std::size_t place = reinterpret_cast<std::uintptr_t>(there) % page;
+    auto outcome = CopyOutcome::done;
+    for (std::size_t at = 0; at < size_bytes && outcome == CopyOutcome::done; at += block_bytes) {
+        outcome = block(room + place, at, std::min(block_bytes, size_bytes - at));
+    }
+    return outcome;
+}
+
+bool is_to_go_around(const void* target, const void* source, std::size_t size_bytes) noexcept
+{
+    return size_bytes >= string_copy_bytes_min && is_slow_for_strings(target, source);
 }
 
 /// In lists of so many runs; run by run where the system does not move a list as a whole, which
@@ -76,12 +99,29 @@ CopyOutcome move_runs(Transfer transfer, std::int32_t process_id,
 CopyOutcome read_process(std::int32_t process_id, const void* there, void* here,
                          std::size_t size_bytes) noexcept
 {
-    return move(&::process_vm_readv, process_id, here, const_cast<void*>(there), size_bytes);
+    auto* const source = static_cast<std::byte*>(const_cast<void*>(there));
+    if (is_to_go_around(here, there, size_bytes)) [[unlikely]] {
+        return move_around(there, size_bytes, [&](void* room, std::size_t at, std::size_t bytes) {
+            const auto outcome = move(&::process_vm_readv, process_id, room, source + at, bytes);
+            if (outcome == CopyOutcome::done) {
+                copy_memory(static_cast<std::byte*>(here) + at, room, bytes);
+            }
+            return outcome;
+        });
+    }
+    return move(&::process_vm_readv, process_id, here, source, size_bytes);
 }
 
 CopyOutcome write_process(std::int32_t process_id, const void* here, void* there,
                           std::size_t size_bytes) noexcept
 {
+    if (is_to_go_around(there, here, size_bytes)) [[unlikely]] {
+        return move_around(there, size_bytes, [&](void* room, std::size_t at, std::size_t bytes) {
+            copy_memory(room, static_cast<const std::byte*>(here) + at, bytes);
+            return move(&::process_vm_writev, process_id, room, static_cast<std::byte*>(there) + at,
+                        bytes);
+        });
+    }
     return move(&::process_vm_writev, process_id, const_cast<void*>(here), there, size_bytes);
 }
 

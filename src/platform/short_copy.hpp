@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "platform/memory_copy.hpp"
+
 namespace headway::platform {
 
 /// Copies the first and the last `end_bytes` of a range, which cover it together: any size from
@@ -26,7 +28,7 @@ inline void copy_short(void* target, const void* source, std::size_t bytes) noex
     auto* const to = static_cast<std::byte*>(target);
     const auto* const from = static_cast<const std::byte*>(source);
     if (bytes > 32) {
-        std::memcpy(to, from, bytes);
+        copy_memory(to, from, bytes);
     } else if (bytes >= 16) {
         copy_both_ends<16>(to, from, bytes);
     } else if (bytes >= 8) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/kept.hpp"
 
-#include <cstring>
 #include <new>
 
 #include "engine/observation.hpp"
 #include "platform/fatal.hpp"
+#include "platform/memory_copy.hpp"
 #include "protocol/rank_part.hpp"
 #include "protocol/rendezvous.hpp"
 
@@ -53,7 +53,7 @@ Unexpected* copy_kept(Driver& driver, transport::FrameHeader header, const void*
     if (message == nullptr) {
         no_room_for_messages(driver);
     }
-    std::memcpy(message->payload(), payload, bytes);
+    platform::copy_memory(message->payload(), payload, bytes);
     return message;
 }
 

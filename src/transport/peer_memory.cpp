@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "platform/memory_copy.hpp"
 #include "platform/process.hpp"
 #include "platform/scheduler.hpp"
 
@@ -57,7 +58,7 @@ CopyOutcome PeerMemory::read(std::uint32_t process, const void* source, void* ta
                              std::size_t size_bytes) noexcept
 {
     if (process == own_process_) {
-        std::memcpy(target, source, size_bytes);
+        platform::copy_memory(target, source, size_bytes);
         return CopyOutcome::done;
     }
     return transfer(process, [&](std::int32_t id) {
@@ -69,7 +70,7 @@ CopyOutcome PeerMemory::write(std::uint32_t process, const void* source, void* t
                               std::size_t size_bytes) noexcept
 {
     if (process == own_process_) {
-        std::memcpy(target, source, size_bytes);
+        platform::copy_memory(target, source, size_bytes);
         return CopyOutcome::done;
     }
     return transfer(process, [&](std::int32_t id) {
@@ -123,7 +124,12 @@ CopyOutcome PeerMemory::copy(Place target, Place source, std::size_t size_bytes)
     if (!is_here(target.process)) {
         return write(target.process, source.address, target.address, size_bytes);
     }
-    std::memmove(target.address, source.address, size_bytes);
+    if (target.address + size_bytes <= source.address ||
+        source.address + size_bytes <= target.address) {
+        platform::copy_memory(target.address, source.address, size_bytes);
+    } else {
+        std::memmove(target.address, source.address, size_bytes);
+    }
     return CopyOutcome::done;
 }
 

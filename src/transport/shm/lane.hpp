@@ -24,6 +24,7 @@
 #include "platform/atomic.hpp"
 #include "platform/line_transfer.hpp"
 #include "platform/mapping.hpp"
+#include "platform/memory_copy.hpp"
 #include "platform/short_copy.hpp"
 #include "platform/streaming_copy.hpp"
 #include "sync/spsc_bytes.hpp"
@@ -420,7 +421,7 @@ struct Lane {
             if (streams) {
                 platform::copy_streaming(place + at, payload + at, bytes);
             } else {
-                std::memcpy(place + at, payload + at, bytes);
+                platform::copy_memory(place + at, payload + at, bytes);
             }
             if (at == 0) {
                 fill(content, header, beside);
@@ -463,7 +464,7 @@ struct Lane {
         if (streams) {
             platform::copy_streaming(place, payload, bytes);
         } else {
-            std::memcpy(place, payload, bytes);
+            platform::copy_memory(place, payload, bytes);
         }
     }
 
