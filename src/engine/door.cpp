@@ -4,6 +4,7 @@
 #include "engine/away.hpp"
 #include "engine/copy_job.hpp"
 #include "engine/siblings.hpp"
+#include "platform/cpu.hpp"
 
 namespace headway::engine {
 
@@ -15,6 +16,12 @@ std::uint64_t Door::sweeps() const noexcept
 
 void Door::come_back()
 {
+    RankState& rank = driver_->rank();
+    if (rank.send_habit.is_watched()) [[unlikely]] {
+        // Relaxed: written by this rank as it left.
+        rank.send_habit.note_return(platform::ticks() -
+                                    rank.left_at.load(std::memory_order_relaxed));
+    }
     take_word(*driver_);
     is_away_ = false;
     swept_before_ = sweeps();

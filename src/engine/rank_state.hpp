@@ -13,6 +13,7 @@
 #include "engine/own_lane.hpp"
 #include "engine/presence.hpp"
 #include "engine/rank_set.hpp"
+#include "engine/send_habit.hpp"
 #include "engine/staging.hpp"
 #include "observe/ring.hpp"
 #include "sync/ownership_word.hpp"
@@ -155,6 +156,7 @@ struct RankState {
     /// The last sweep ended before the lanes were empty or all frames out, and no bell may come for
     /// what is left: who leaves the word free sweeps once more, and leaves the rest to others.
     bool has_left_frames = false;
+    SendHabit send_habit;
     /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
     /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.
     std::int64_t due_ns = 0;

@@ -146,7 +146,11 @@ class Patience {
 /// Tells receivers of this rank's messages that it will do its share of the copying.
 class Waiting {
   public:
-    explicit Waiting(RankState& rank) : rank_(rank) { add(1); }
+    explicit Waiting(RankState& rank) : rank_(rank)
+    {
+        add(1);
+        rank.send_habit.forget();
+    }
     ~Waiting()
     {
         add(-1);

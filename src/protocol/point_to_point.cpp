@@ -46,6 +46,18 @@ engine::Sender what_it_does(Driver& driver, engine::Sender sender)
     return expects_messages(driver.rank()) ? engine::Sender::exchanges : sender;
 }
 
+/// Whether a message that could go whole had better be copied by its receiver alone, who is there,
+/// while the caller computes as it did after such a send lately.
+bool is_for_receiver_alone(Driver& driver, const engine::RankState& receiver,
+                           std::uint64_t size_bytes, engine::Sender sender)
+{
+    engine::Node& node = driver.node();
+    return size_bytes > node.knobs.copy_at_once && !node.is_oversubscribed &&
+           node.lane_reading == transport::shm::Reading::measured &&
+           what_it_does(driver, sender) == engine::Sender::goes_on &&
+           node.peer_memory.can_reach(receiver.process) && driver.rank().send_habit.is_to_offer();
+}
+
 /// Whether the message of a send that is about to be offered had better be read whole by its
 /// receiver: not one that may be combined as it arrives.
 bool is_for_reading(Driver& driver, const Op& send)
@@ -202,7 +214,8 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
     return receiver.process != driver.rank().process &&
            size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
            engine::was_inside_lately(node, receiver) &&
-           !driver.leaves_for_reading(peer, size_bytes, what_it_does(driver, sender));
+           !driver.leaves_for_reading(peer, size_bytes, what_it_does(driver, sender)) &&
+           !is_for_receiver_alone(driver, receiver, size_bytes, sender);
 }
 
 void register_protocols(engine::Node& node)
@@ -256,6 +269,9 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
                                                    engine::Sender::goes_on)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
+        if (is_plain && op->size_bytes <= whole_bytes_in_passing) {
+            driver.rank().send_habit.note_offered(op->size_bytes);
+        }
         offer(driver, op, is_synchronous ? Completion::matched : Completion::sent);
     }
     const bool is_distant = driver.node().is_distant(op->peer);

@@ -82,6 +82,52 @@ TEST_F(WholeMessages, GoToAReceiverThatWaits)
     EXPECT_FALSE(goes_whole());
 }
 
+/// The sender's program computed after it had sent one without waiting.
+class BesideComputation : public WholeMessages {
+  public:
+    BesideComputation()
+    {
+        node.node().lane_reading = transport::shm::Reading::measured;
+        engine::Door door;
+        door.open(node.driver(sender));
+        door.enter();
+        EXPECT_FALSE(goes_whole()) << "the receiver computes";
+        door.leave();
+        const std::uint64_t begin = platform::ticks();
+        while (platform::ticks() - begin < long_bytes) {
+        }
+        door.enter();
+        EXPECT_FALSE(node.driver(sender).rank().send_habit.is_watched());
+    }
+};
+
+TEST_F(BesideComputation, AreLeftToTheReceiver)
+{
+    waits(1);
+    EXPECT_FALSE(goes_whole());
+    EXPECT_TRUE(goes_whole(16'384)) << "so much a call copies itself";
+    EXPECT_TRUE(
+        is_about_to_take(node.driver(sender), receiver, long_bytes, engine::Sender::is_kept))
+        << "who waits has nothing else to do";
+    node.node().is_oversubscribed = true;
+    EXPECT_TRUE(goes_whole()) << "it would need this rank's core";
+}
+
+TEST_F(BesideComputation, GoTheWayThatWasChosen)
+{
+    waits(1);
+    node.node().lane_reading = transport::shm::Reading::never;
+    EXPECT_TRUE(goes_whole());
+}
+
+TEST_F(BesideComputation, GoWholeWhereBothRanksSend)
+{
+    waits(1);
+    std::vector<std::byte> got(long_bytes);
+    (void)node.start_receive(sender, receiver, 1, got.data(), got.size());
+    EXPECT_TRUE(goes_whole()) << "it may compute as well";
+}
+
 class LongWholeMessages : public WholeMessages {
   public:
     LongWholeMessages() : WholeMessages(Distance::reachable, config::CoreCachesChoice::shared) {}
