@@ -9,10 +9,12 @@
 //   bench_lane [CORE CORE]
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -195,6 +197,9 @@ int run(int first_core, int second_core)
         return EXIT_FAILURE;
     }
     const bool is_first = second != 0;
+    if (!is_first) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it would wait for a first one that is gone for ever
+    }
     cpu_set_t cores;
     CPU_ZERO(&cores);
     CPU_SET(is_first ? first_core : second_core, &cores);
