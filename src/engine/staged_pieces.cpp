@@ -252,6 +252,27 @@ bool can_deliver(Driver& driver, const StagedPiece& piece)
     return driver.is_local() || is_for_anybody(*piece.job);
 }
 
+/// Takes out the kept pieces of which `holds` says so, until `bytes_max` are copied; the bytes.
+template <typename Holds>
+std::uint64_t deliver_those(Driver& driver, std::uint64_t bytes_max, Holds&& holds)
+{
+    std::uint64_t delivered = 0;
+    StagingSlot** link = &driver.rank().kept_pieces;
+    while (*link != nullptr && delivered < bytes_max) {
+        StagingSlot* const slot = *link;
+        if (!holds(driver, slot->kept)) {
+            link = &slot->next_kept;
+            continue;
+        }
+        *link = slot->next_kept;
+        // Copied first: the slot is its sender's once it is empty.
+        const StagedPiece piece = slot->kept;
+        delivered += piece.bytes;
+        deliver_piece(driver, piece);
+    }
+    return delivered;
+}
+
 /// Whether a sweep of who works for the rank now does so: a call of the rank that does not wait
 /// copies little (Driver::advance) and leaves the rest to others, who take it with them
 /// (take_kept).
@@ -312,8 +333,7 @@ int move_staged_only(Driver& driver)
     int moved = 0;
     // One at least: a thread that waits takes kept pieces out nowhere else.
     const std::uint64_t bytes_max = std::max<std::uint64_t>(driver.node().knobs.copy_at_once, 1);
-    if (rank.kept_pieces != nullptr && is_to_deliver(driver, rank.kept_pieces->kept) &&
-        deliver_kept(driver, bytes_max) != 0) {
+    if (rank.kept_pieces != nullptr && deliver_those(driver, bytes_max, is_to_deliver) != 0) {
         ++moved;
     }
     if (driver.is_local() && !rank.invited_to_stage.is_empty()) {
@@ -324,21 +344,7 @@ int move_staged_only(Driver& driver)
 
 std::uint64_t deliver_kept(Driver& driver, std::uint64_t bytes_max)
 {
-    std::uint64_t delivered = 0;
-    StagingSlot** link = &driver.rank().kept_pieces;
-    while (*link != nullptr && delivered < bytes_max) {
-        StagingSlot* const slot = *link;
-        if (!can_deliver(driver, slot->kept)) {
-            link = &slot->next_kept;
-            continue;
-        }
-        *link = slot->next_kept;
-        // Copied first: the slot is its sender's once it is empty.
-        const StagedPiece piece = slot->kept;
-        delivered += piece.bytes;
-        deliver_piece(driver, piece);
-    }
-    return delivered;
+    return deliver_those(driver, bytes_max, can_deliver);
 }
 
 StagingSlot* take_kept(Driver& driver)

@@ -11,6 +11,7 @@
 
 #include "data/layout.hpp"
 #include "engine/copy_job.hpp"
+#include "engine/staged_pieces.hpp"
 #include "unit/engine/in_process_node.hpp"
 #include "unit/engine/numbered.hpp"
 
@@ -121,6 +122,40 @@ struct ColumnMessage {
     Op* send = nullptr;
     Op* receive = nullptr;
 };
+
+// What anybody may take out of its slot stands in front of what only the rank's own process can.
+TEST(Elements, ThatOnlyTheRankKnowsAreNotKeptByPiecesThatAreForOthers)
+{
+    ColumnMessage message(Distance::reachable, false, true);
+    InProcessNode& node = message.node;
+    node.node().is_oversubscribed = false;
+    const auto plain = numbered(20'000);
+    std::vector<std::byte> plain_got(plain.size());
+    (void)node.start_send(0, 1, 2, plain.data(), plain.size());
+    protocol::start_send(node.driver(0), message.send, false);
+    for (const std::int32_t tag : {3, 4}) {  // behind others a message has no more than one piece
+        (void)node.start_send(0, 1, tag, plain.data(), plain.size());
+    }
+    while (copy_next(node.driver(0), CopyShare::own)) {
+    }
+    while (node.driver(1).progress() != 0) {
+    }
+    protocol::start_receive(node.driver(1), message.receive);
+    const Op* const plain_receive = node.start_receive(1, 0, 2, plain_got.data(), plain_got.size());
+    RankState& receiver = node.driver(1).rank();
+    ASSERT_TRUE(keeps_pieces(receiver, true));
+    ASSERT_TRUE(keeps_pieces(receiver, false));
+    while (node.driver(1).progress() != 0) {
+    }
+    EXPECT_FALSE(keeps_pieces(receiver, true)) << "a sweep of the rank takes its own out";
+    EXPECT_TRUE(keeps_pieces(receiver, false)) << "its call does not wait, so others do that";
+    receiver.waiting_threads.store(1);
+    node.settle();
+    EXPECT_TRUE(plain_receive->word.is_complete());
+    EXPECT_TRUE(message.receive->word.is_complete());
+    EXPECT_EQ(plain_got, plain);
+    EXPECT_EQ(message.received(), message.content);
+}
 
 TEST(Elements, TravelInPiecesWhicheverEndHasGapsAndWhereverTheRanksAre)
 {
