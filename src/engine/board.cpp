@@ -166,7 +166,7 @@ class LongCall {
         }
         has_compared_ = true;
         const std::uint32_t round = attendance_.round();
-        platform::copy_memory(word(round, scope_.rank), &plan_.bytes, sizeof plan_.bytes);
+        std::memcpy(word(round, scope_.rank), &plan_.bytes, sizeof plan_.bytes);
         if (scope_.rank == 0) {
             seat_.meeting->boards[round % 2] = seat_.board;
         }

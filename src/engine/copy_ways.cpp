@@ -159,7 +159,7 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
         return largest;
     }
     const std::uint64_t least = is_away(other) ? 2 * job.piece_bytes : job.piece_bytes;
-    return std::clamp(job.left() / 2, least, std::max(least, largest));
+    return std::clamp(job.left() / 2, least, largest);
 }
 
 bool is_to_stage(Driver& driver, const CopyJob& job)
