@@ -156,7 +156,7 @@ struct RankState {
     /// The last sweep ended before the lanes were empty or all frames out, and no bell may come for
     /// what is left: who leaves the word free sweeps once more, and leaves the rest to others.
     bool has_left_frames = false;
-    SendHabit send_habit;
+    SendHabit send_habit;  ///< of its own threads, which need not have the word
     /// When the first frame that the last sweep saw withheld may be seen (transport/delay), 0 if
     /// there was none. Nobody rings then: who lets go of the rank sees to it that somebody looks.
     std::int64_t due_ns = 0;

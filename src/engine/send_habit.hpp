@@ -47,8 +47,9 @@ class SendHabit {
     }
 
   private:
-    /// What the call itself would have copied, at most: so a rank that is away for longer computes.
-    static constexpr std::uint64_t bytes_a_tick = 8;
+    /// What a receiver reads by the system, of what its own cache does not hold: a rank that is
+    /// away for longer finds the message read, one that is back sooner would have to wait for that.
+    static constexpr std::uint64_t bytes_a_tick = 4;
     static constexpr std::uint32_t first_trial = 8;
     static constexpr std::uint32_t interval_min = 64;
     static constexpr std::uint32_t interval_max = 1024;
