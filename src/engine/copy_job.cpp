@@ -17,11 +17,11 @@ namespace {
 /// Offered messages of a rank that have a job before they are matched.
 constexpr std::uint32_t offered_max = 64;
 
-/// While it lives, a thread of the rank is in a copy by the system, by which a peer guesses whether
-/// it will deal with slots soon.
+/// While it lives, a thread of the rank is in a long copy by the system, by which a peer guesses
+/// whether it will deal with slots soon.
 class CopyingBySystem {
   public:
-    /// Null: of no rank.
+    /// Null: of no rank, or not long.
     explicit CopyingBySystem(RankState* rank) noexcept : rank_(rank) { set(1); }
     ~CopyingBySystem() { set(0); }
     CopyingBySystem(const CopyingBySystem&) = delete;
@@ -92,7 +92,7 @@ std::uint64_t move_piece(Driver& driver, CopyJob* job, std::uint64_t bytes_max)
     const bool is_in_exchange = is_read_in_exchange(driver, *job);
     const std::uint64_t bytes = std::min(large_piece(rank, *job, is_in_exchange), bytes_max);
     const bool reads = &rank == job->receiver && is_for_reading(driver, *job);
-    const CopyingBySystem copying(&rank);
+    const CopyingBySystem copying(bytes > job->piece_bytes ? &rank : nullptr);
     transport::shm::ReadingTicks ticks;
     const bool is_asked = job->asked.number != 0 && driver.is_owner();
     const Piece piece =
@@ -432,8 +432,9 @@ void copy_outside(Worker& worker, CopyJob* job)
 {
     RankState* const own = worker.own();
     const bool is_own = own != nullptr && (own == job->sender || own == job->receiver);
-    const CopyingBySystem copying(is_own ? own : nullptr);
-    (void)copy_piece(worker, job, is_own ? large_piece(*own, *job, false) : job->piece_bytes);
+    const std::uint64_t bytes = is_own ? large_piece(*own, *job, false) : job->piece_bytes;
+    const CopyingBySystem copying(bytes > job->piece_bytes ? own : nullptr);
+    (void)copy_piece(worker, job, bytes);
     drop_reference(worker, job);
 }
 

@@ -158,6 +158,9 @@ std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_
     if (&other == &rank) {
         return largest;
     }
+    if (job.left() == job.total_bytes) {
+        return job.piece_bytes;
+    }
     const std::uint64_t least = is_away(other) ? 2 * job.piece_bytes : job.piece_bytes;
     return std::clamp(job.left() / 2, least, largest);
 }

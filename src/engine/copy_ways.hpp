@@ -47,7 +47,9 @@ bool leaves_to_sender(Driver& driver, const CopyJob& job);
 /// What a rank's own hands take at once: all they may where each has a part of its own, or where
 /// the other rank has as much to do (`is_in_exchange`). Else halves of what is left, which end
 /// together where two copy, and the last pieces are small; so they are where one copies for an
-/// other one that computes, for that may come back and find something to take.
+/// other one that computes, for that may come back and find something to take. One piece at first:
+/// who is only a moment late, as the other rank of an exchange, is to find this one free for slots,
+/// not in a long copy.
 std::uint64_t large_piece(const RankState& rank, const CopyJob& job, bool is_in_exchange);
 
 /// From where a thread of `own`, or of none of the message's ranks, takes pieces first. Any thread.

@@ -94,6 +94,12 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
            node_.peer_memory.can_reach(receiver.process);
 }
 
+inline std::uint64_t Driver::writing_ticks(std::uint32_t peer, std::uint64_t bytes) const
+{
+    const transport::shm::Lane* const lane = rank_.peers[peer].lane;
+    return lane != nullptr ? lane->writing_ticks(bytes) : 0;
+}
+
 inline bool Driver::try_post_eager(std::uint32_t peer, transport::FrameHeader header,
                                    const void* address, std::uint64_t size_bytes)
 {

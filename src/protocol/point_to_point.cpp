@@ -270,7 +270,8 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
         op->frame_kind = transport::FrameKind::eager;
     } else {
         if (is_plain && op->size_bytes <= whole_bytes_in_passing) {
-            driver.rank().send_habit.note_offered(op->size_bytes);
+            driver.rank().send_habit.note_offered(op->size_bytes,
+                                                  driver.writing_ticks(op->peer, op->size_bytes));
         }
         offer(driver, op, is_synchronous ? Completion::matched : Completion::sent);
     }

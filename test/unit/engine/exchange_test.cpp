@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/copy_ways.hpp"
 #include "unit/engine/in_process_node.hpp"
 #include "unit/engine/numbered.hpp"
 
@@ -170,6 +171,22 @@ TEST(OneWay, WhoComesBackFindsALargePartLeft)
         left = job.left();
     }
     EXPECT_EQ(message.got, message.sent);
+}
+
+TEST(OneWay, WhoIsAMomentLateFindsTheOtherInNoLongCopy)
+{
+    OneWay message(config::CoreCachesChoice::shared);
+    RankState& receiver = message.node.driver(1).rank();
+    receiver.waiting_threads.store(0);
+    const CopyJob& job = *receiver.copies.first();
+    const auto next_piece = [&](std::uint32_t rank) {
+        return large_piece(message.node.driver(rank).rank(), job, false);
+    };
+    EXPECT_EQ(next_piece(0), job.piece_bytes);
+    EXPECT_EQ(next_piece(1), job.piece_bytes);
+    ASSERT_TRUE(copy_next(message.node.driver(0), CopyShare::all));
+    EXPECT_EQ(job.total_bytes - job.left(), job.piece_bytes);
+    EXPECT_EQ(next_piece(0), 8 * job.piece_bytes) << "few calls for what is left to a rank alone";
 }
 
 TEST(Exchange, NothingIsStagedForAReceiverWhoReads)

@@ -12,6 +12,9 @@ namespace {
 constexpr std::uint64_t message_bytes = 64'000;
 constexpr std::uint64_t at_once = 100;
 constexpr std::uint64_t after_work = 1'000'000;
+/// What a call takes to copy such a message: less than its receiver to read it, or about as long.
+constexpr std::uint64_t quick_copy = 2'000;
+constexpr std::uint64_t dear_copy = 12'000;
 
 /// How many messages go whole before one is offered, `most` at most.
 std::uint32_t whole_before_trial(SendHabit& habit, std::uint32_t most = 10'000)
@@ -29,7 +32,7 @@ TEST(SendHabit, TriesSoonAndThenTheMoreSeldomTheMoreOftenItWasInVain)
     std::uint32_t before = whole_before_trial(habit);
     EXPECT_LT(before, 16U);
     for (int trial = 0; trial < 10; ++trial) {
-        habit.note_offered(message_bytes);
+        habit.note_offered(message_bytes, quick_copy);
         EXPECT_TRUE(habit.is_watched());
         habit.note_return(at_once);
         EXPECT_FALSE(habit.is_watched());
@@ -46,7 +49,7 @@ TEST(SendHabit, SaysTheSameUntilTheMessageHasGone)
     SendHabit habit;
     (void)whole_before_trial(habit);
     EXPECT_TRUE(habit.is_to_offer());
-    habit.note_offered(message_bytes);
+    habit.note_offered(message_bytes, quick_copy);
     EXPECT_FALSE(habit.is_to_offer());
 }
 
@@ -56,20 +59,74 @@ TEST(SendHabit, OffersWhileTheProgramComputes)
     (void)whole_before_trial(habit);
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(habit.is_to_offer());
-        habit.note_offered(message_bytes);
+        habit.note_offered(message_bytes, quick_copy);
         habit.note_return(after_work);
     }
-    habit.note_offered(message_bytes);
+    habit.note_offered(message_bytes, quick_copy);
     habit.note_return(at_once);
-    EXPECT_FALSE(habit.is_to_offer()) << "it waits now";
+    EXPECT_FALSE(habit.is_to_offer()) << "it waits now, and the copy is quick";
+}
+
+/// Of a program that computes after every other message: how many of `messages` are offered.
+int offered_of_alternating(std::uint64_t copy_ticks, int messages)
+{
+    SendHabit habit;
+    int offered = 0;
+    for (int message = 0; message < messages; ++message) {
+        if (habit.is_to_offer()) {
+            ++offered;
+            habit.note_offered(message_bytes, copy_ticks);
+            habit.note_return(message % 2 == 0 ? at_once : after_work);
+        }
+    }
+    return offered;
+}
+
+TEST(SendHabit, WeighsWhatACallIsSparedAgainstWhatTheOthersLose)
+{
+    EXPECT_GT(offered_of_alternating(dear_copy, 10'000), 9'000);
+    EXPECT_LT(offered_of_alternating(quick_copy, 10'000), 500);
+}
+
+TEST(SendHabit, IsTriedAtBothOfTwoMessagesThatTakeTurns)
+{
+    for (const int first : {0, 1}) {
+        SendHabit habit;
+        int message = first;
+        bool has_met[2] = {false, false};
+        for (int trial = 0; trial < 8; ++trial) {
+            message += static_cast<int>(whole_before_trial(habit)) + 1;
+            has_met[message % 2] = true;
+            habit.note_offered(message_bytes, quick_copy);
+            habit.note_return(at_once);
+        }
+        EXPECT_TRUE(has_met[0] && has_met[1]);
+    }
+}
+
+TEST(SendHabit, GivesUpSoonWhereTheProgramBeginsToWait)
+{
+    SendHabit habit;
+    (void)whole_before_trial(habit);
+    for (int i = 0; i < 1000; ++i) {
+        habit.note_offered(message_bytes, dear_copy);
+        habit.note_return(after_work);
+    }
+    int offered = 0;
+    while (habit.is_to_offer()) {
+        ++offered;
+        ASSERT_LT(offered, 20);
+        habit.note_offered(message_bytes, dear_copy);
+        habit.note_return(at_once);
+    }
 }
 
 TEST(SendHabit, ForgetsAMessageWhoseCallerWaitedForIt)
 {
     SendHabit habit;
-    habit.note_offered(message_bytes);
+    habit.note_offered(message_bytes, quick_copy);
     habit.note_return(after_work);
-    habit.note_offered(message_bytes);
+    habit.note_offered(message_bytes, quick_copy);
     habit.forget();
     EXPECT_FALSE(habit.is_watched());
     EXPECT_TRUE(habit.is_to_offer());

@@ -37,6 +37,16 @@ TEST(StoreChoice, StreamsWherePlainStoresCostSeveralTimesAsMuch)
     EXPECT_GT(run(choice, many, 1900, 500), many - many / 20);
 }
 
+TEST(StoreChoice, TellsTheCoresOfAZen3)
+{
+    // Ticks for 4 KiB of 64 (bench_lane).
+    StoreChoice near;
+    EXPECT_LT(run(near, many, 340, 670), many / 20);
+    StoreChoice far;
+    EXPECT_GT(run(far, many, 1760, 680), many - many / 20);
+    EXPECT_FALSE(far.is_near());
+}
+
 TEST(StoreChoice, StreamsWhereItIsToldTo)
 {
     constexpr StoreChoice::Dear three_quarters{3, 4};
