@@ -264,18 +264,18 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
     const bool is_short = op->size_bytes <= driver.node().knobs.eager_limit;
     // What arrives for a graph may be combined on its way, which frames are not.
     const bool is_plain = op->in_elements == engine::InElements::no && op->graph == nullptr;
+    const bool is_distant = driver.node().is_distant(op->peer);
     if (!is_synchronous &&
         (is_short || (is_plain && is_about_to_take(driver, op->peer, op->size_bytes,
                                                    engine::Sender::goes_on)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
-        if (is_plain && op->size_bytes <= whole_bytes_in_passing) {
+        if (is_plain && op->size_bytes <= whole_bytes_in_passing && !is_distant) {
             driver.rank().send_habit.note_offered(op->size_bytes,
                                                   driver.writing_ticks(op->peer, op->size_bytes));
         }
         offer(driver, op, is_synchronous ? Completion::matched : Completion::sent);
     }
-    const bool is_distant = driver.node().is_distant(op->peer);
     driver.post(op);
     if (is_distant) [[unlikely]] {
         push_offered(driver);
