@@ -3,6 +3,10 @@
 // Byte ring beside a ring of cells: payload that does not fit a cell. Positions are 64-bit counts
 // of bytes that only grow; position modulo capacity is the place. A reservation is contiguous: one
 // that would pass the end of the ring skips to its start, and the skipped bytes go back with it.
+//
+// Memory that was never used is dear the first time, so a ring grows with its traffic: while the
+// consumer keeps up, rounds end where the ring was used up to, by the same skip, and take in
+// another piece now and then.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +22,7 @@ namespace headway::sync {
 struct ByteReservation {
     std::uint64_t begin;
     std::uint64_t end;
+    bool is_new;  ///< no piece before had all of its places
 };
 
 /// Control block; the bytes follow it in memory (bytes_needed). All bytes zero: a ring of capacity
@@ -57,16 +62,22 @@ class BasicSpscBytes {
             begin = begin_for(size_bytes, placed);
             begin += begin != placed ? gap_before(begin, size_bytes, source) : 0;
         }
+        const std::uint64_t gap_max = source != nullptr ? gap_bytes_max : 0;
+        if (used_ != capacity_ && is_new_round_due(round_up(size_bytes) + gap_max)) [[unlikely]] {
+            begin = start_of_next_round();
+            begin += source != nullptr ? gap_before(begin, size_bytes, source) : 0;
+        }
         const std::uint64_t end = begin + round_up(size_bytes);
-        if (end - returned_seen_ > capacity_) {
-            // (1) acquire, pairs with (2): the consumer has read the bytes that we write again.
-            returned_seen_ = returned_.load(std::memory_order_acquire);
-            if (end - returned_seen_ > capacity_) {
-                return false;
-            }
+        if (!has_room(end)) {
+            return false;
+        }
+        const std::uint64_t used = place_behind(begin, size_bytes);
+        *piece = ByteReservation{begin, end, used > used_};
+        if (used > used_) [[unlikely]] {
+            used_ = used;
+            pieces_since_growth_ = 0;
         }
         reserved_ = end;
-        *piece = ByteReservation{begin, end};
         return true;
     }
 
@@ -97,9 +108,43 @@ class BasicSpscBytes {
     }
 
   private:
+    static constexpr std::uint64_t gap_bytes_max = 4096;  ///< a page
+
     static constexpr std::uint64_t round_up(std::uint64_t size_bytes) noexcept
     {
         return (size_bytes + granule_bytes - 1) & ~(granule_bytes - 1);
+    }
+
+    /// Whether nothing before `end` waits for the consumer to give bytes back.
+    bool has_room(std::uint64_t end) noexcept
+    {
+        if (end - returned_seen_ > capacity_) {
+            // (1) acquire, pairs with (2): the consumer has read the bytes that we write again.
+            returned_seen_ = returned_.load(std::memory_order_acquire);
+        }
+        return end - returned_seen_ <= capacity_;
+    }
+
+    std::uint64_t start_of_next_round() const noexcept
+    {
+        return (reserved_ + capacity_) & ~(capacity_ - 1);
+    }
+
+    /// Of the bytes of a piece at `begin`, the place behind the last one.
+    std::uint64_t place_behind(std::uint64_t begin, std::uint64_t size_bytes) const noexcept
+    {
+        return (begin & (capacity_ - 1)) + round_up(size_bytes);
+    }
+
+    /// Whether the next piece, which needs `room` at most, had better begin a round than be the
+    /// first one in its places: a quarter of the ring is used, the consumer has kept up, and the
+    /// last such piece was not long ago.
+    bool is_new_round_due(std::uint64_t room) noexcept
+    {
+        constexpr std::uint32_t pieces_a_growth = 16;
+        pieces_since_growth_ = pieces_since_growth_ + 1;
+        return pieces_since_growth_ < pieces_a_growth && used_ >= capacity_ / 4 && room <= used_ &&
+               place_behind(reserved_, room) > used_ && has_room(start_of_next_round() + room);
     }
 
     /// The first position from `position` on where a piece is contiguous.
@@ -116,7 +161,7 @@ class BasicSpscBytes {
     std::uint64_t gap_before(std::uint64_t begin, std::uint64_t size_bytes,
                              const void* source) noexcept
     {
-        constexpr std::uint64_t page = 4096;
+        constexpr std::uint64_t page = gap_bytes_max;
         const std::uint64_t behind = (reinterpret_cast<std::uintptr_t>(place_of(begin)) -
                                       reinterpret_cast<std::uintptr_t>(source)) %
                                      page;
@@ -132,6 +177,8 @@ class BasicSpscBytes {
     // The producer's line.
     alignas(platform::cache_line_bytes) typename Atomics::template Plain<std::uint64_t> reserved_{};
     typename Atomics::template Plain<std::uint64_t> returned_seen_{};
+    typename Atomics::template Plain<std::uint64_t> used_{};  ///< places behind it never were
+    typename Atomics::template Plain<std::uint32_t> pieces_since_growth_{};
     // The consumer's line.
     alignas(platform::cache_line_bytes)
         typename Atomics::template Plain<std::uint64_t> returned_sent_{};

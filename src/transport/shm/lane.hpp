@@ -388,9 +388,8 @@ struct Lane {
             return false;
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
-        if (piece.begin < payloads_.capacity() && payload_bytes >= prepared_bytes_min)
-            [[unlikely]] {
-            platform::prepare_for_writing(place, payload_bytes);  // the ring's first round
+        if (piece.is_new && payload_bytes >= prepared_bytes_min) [[unlikely]] {
+            platform::prepare_for_writing(place, payload_bytes);
         }
         Beside beside;
         beside.end = piece.end;

@@ -295,6 +295,45 @@ TEST(SpscBytes, FullIsFull)
     EXPECT_EQ(ring->control.place_of(more.begin), ring->bytes);
 }
 
+TEST(SpscBytes, ARingGrowsWithItsTraffic)
+{
+    Shared<ByteRing> ring;
+    ring->control.open(ByteRing::capacity);
+    constexpr std::uint64_t size = 256;
+    const unsigned char* most = ring->bytes;
+    int new_pieces = 0;
+    const auto send = [&] {
+        ByteReservation piece{};
+        ASSERT_TRUE(ring->control.reserve(size, &piece));
+        const auto* const place = static_cast<unsigned char*>(ring->control.place_of(piece.begin));
+        EXPECT_EQ(piece.is_new, place + size > most) << "what was used before is not new";
+        most = std::max(most, place + size);
+        new_pieces += piece.is_new ? 1 : 0;
+        ring->control.release(piece.end);
+    };
+    for (int i = 0; i < 30; ++i) {
+        send();
+    }
+    EXPECT_GE(most, ring->bytes + ByteRing::capacity / 4) << "short rounds are slow";
+    EXPECT_LE(most, ring->bytes + ByteRing::capacity / 2) << "places used before come first";
+    for (int i = 0; i < 1000; ++i) {
+        send();
+    }
+    EXPECT_EQ(most, ring->bytes + ByteRing::capacity) << "much traffic takes all of it";
+    EXPECT_EQ(new_pieces, static_cast<int>(ByteRing::capacity / size));
+}
+
+TEST(SpscBytes, ARingWhoseConsumerIsLateTakesAllOfItAtOnce)
+{
+    Shared<ByteRing> ring;
+    ring->control.open(ByteRing::capacity);
+    for (std::uint64_t place = 0; place < ByteRing::capacity; place += 256) {
+        ByteReservation piece{};
+        ASSERT_TRUE(ring->control.reserve(256, &piece));
+        EXPECT_EQ(piece.begin, place);
+    }
+}
+
 /// Cells carry sizes, the byte ring the contents, as a transport uses them.
 TEST(SpscBytes, PayloadFollowsItsCellBetweenProcesses)
 {
