@@ -137,14 +137,16 @@ class BasicSpscBytes {
     }
 
     /// Whether the next piece, which needs `room` at most, had better begin a round than be the
-    /// first one in its places: a quarter of the ring is used, the consumer has kept up, and the
-    /// last such piece was not long ago.
+    /// first one in its places: a quarter of the ring is used, the consumer has kept up, so that
+    /// what the round leaves out keeps no burst waiting, and the last such piece was not long ago.
     bool is_new_round_due(std::uint64_t room) noexcept
     {
         constexpr std::uint32_t pieces_a_growth = 16;
+        constexpr std::uint64_t pieces_of_a_burst = 3;
         pieces_since_growth_ = pieces_since_growth_ + 1;
-        return pieces_since_growth_ < pieces_a_growth && used_ >= capacity_ / 4 && room <= used_ &&
-               place_behind(reserved_, room) > used_ && has_room(start_of_next_round() + room);
+        return pieces_since_growth_ < pieces_a_growth && used_ >= capacity_ / 4 &&
+               place_behind(reserved_, room) > used_ &&
+               has_room(start_of_next_round() + pieces_of_a_burst * room);
     }
 
     /// The first position from `position` on where a piece is contiguous.
