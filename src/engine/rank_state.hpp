@@ -137,9 +137,9 @@ struct RankState {
     alignas(64) std::atomic<std::uint32_t> waiting_threads{0};
     // 1 while a thread of the rank looks for a long message without an op. Written by it.
     std::atomic<std::uint32_t> is_looking{0};
-    // 1 while a thread of the rank copies a piece by one call of the system: it neither stages
-    // pieces nor takes them out meanwhile. Written by that thread, read by the other rank of a
-    // message, which copies by the system then, too, instead of waiting.
+    // 1 while a thread of the rank copies more than one piece by one call of the system: it neither
+    // stages pieces nor takes them out meanwhile. Written by that thread, read by the other rank of
+    // a message, which copies by the system then, too, instead of waiting.
     std::atomic<std::uint32_t> is_copying{0};
     // When the rank last did one of the first two, or left the library with operations open, by
     // platform::ticks(). Written by the owner, read by senders to guess whether it is back at once.

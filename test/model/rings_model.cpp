@@ -89,6 +89,8 @@ struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
     static constexpr std::uint32_t whole = 1;
     static constexpr std::uint32_t announced = 2;
     static constexpr std::uint64_t granule = sync::BasicSpscBytes<Policy>::granule_bytes;
+    // Of all interleavings: rounds that ended where the ring was used up to.
+    static inline std::uint64_t early_ends = 0;
     sync::BasicSpscCells<Policy, 8, 1> cells;
     sync::BasicSpscBytes<Policy> bytes;
     ModelPlain<std::uint32_t> granules[4];
@@ -100,6 +102,7 @@ struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
     void before() { bytes.open(4 * granule); }
     void thread(unsigned index)
     {
+        std::uint64_t end_before = 0;
         for (std::uint32_t number = 0; number < messages;) {
             std::uint32_t tag = 0;
             auto* const words = index == 0 ? cells.reserve(true) : cells.peek(&tag);
@@ -109,6 +112,8 @@ struct ByteRing : rl::test_suite<ByteRing<weakening>, 2> {
                 continue;
             }
             if (index == 0) {
+                early_ends += piece.begin != end_before ? 1 : 0;
+                end_before = piece.end;
                 words[0] = static_cast<std::uint32_t>(piece.end);
                 if (number % 2 == 0) {  // its bytes are still to be written
                     cells.announce(announced);
@@ -163,6 +168,9 @@ int main()
     right &= holds<PushList<strong>>("push list", bounded);
     right &= holds<CellRing<strong>>("cell ring", bounded);
     right &= holds<ByteRing<strong>>("byte ring", bounded);
+    std::printf("%-60s %llu\n", "  of which rounds ended early",
+                static_cast<unsigned long long>(ByteRing<strong>::early_ends));
+    right &= ByteRing<strong>::early_ends != 0;
     right &= holds<Lock<strong>>("lock that names its holder", bounded);
     right &= is_refuted<PushList<no_release>>("push list without release", bounded);
     right &= is_refuted<CellRing<no_release>>("cell ring without release", bounded);

@@ -194,15 +194,15 @@ struct Lane {
         return frame.payload_bytes <= inline_bytes_max ? give_back(false) : consume();
     }
 
-    /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
-    /// than find it in the lane. Thread rule: the sender's executor.
-    bool is_next_read() noexcept { return is_next_read(Readable::whole, store_choice_.cost()); }
-    /// Ticks that a message of so many bytes, ReadingChoice::bytes_min or more, takes to be written
-    /// into the lane; 0 where that is not known. Thread rule: the sender's executor.
+    /// Ticks that a message of so many bytes, above StepChoice::one_step_bytes_max, takes to be
+    /// written into the lane; 0 where that is not known. Thread rule: the sender's executor.
     std::uint64_t writing_ticks(std::uint64_t bytes) const noexcept
     {
         return store_choice_.cost() * bytes / StoreChoice::scale;
     }
+    /// Whether the receiver had better read the next message of ReadingChoice::bytes_min and more
+    /// than find it in the lane. Thread rule: the sender's executor.
+    bool is_next_read() noexcept { return is_next_read(Readable::whole, store_choice_.cost()); }
     /// The same of any kind, of which the other way costs so much; 0 where that is not known. Of
     /// those for the receiver alone no other one may be under way.
     bool is_next_read(Readable kind, std::uint64_t writing_cost) noexcept

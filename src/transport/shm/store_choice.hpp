@@ -7,7 +7,7 @@
 // of the two it is depends on where the ranks run now, so the sender measures what its stores cost
 // it, until they have left its core. Streaming also costs the receiver, who reads from memory then,
 // so it is taken where plain stores cost the sender twice as much: 0.4 to 1.2 times as much was
-// seen with a shared cache (up to twice, where they were not waited for), 2.6 to 6 times without.
+// seen with a shared cache (up to twice, where they were not waited for), 2.2 to 6 times without.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class StoreChoice {
     }
 
     /// Whether plain stores cost about as much as streaming ones or less, as where both cores share
-    /// a cache: there 0.4 to 1.2 of them was seen, without 2.6 and more.
+    /// a cache: there 0.4 to 1.2 of them was seen, without 2.2 and more.
     bool is_near() const noexcept { return 3 * cost_[0] <= 4 * cost_[1]; }
 
     /// What a payload costs the way it goes now, in the unit of note() for `scale` bytes; 0 where
