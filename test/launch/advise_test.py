@@ -15,7 +15,7 @@ SOURCE = fixture.ROOT / "test" / "advise" / "synthetic.c"
 TURNS, COMPUTE_MS = 12, 20
 GAIN_LEAST, RUNS_MAX = 1.1, 3
 # Each frame so late: an exchange takes three of these, so that waits are long without progress.
-DELAY_US = "3000"
+DELAY_US = 3000
 
 
 class Advise(fixture.InFolder):
@@ -31,7 +31,7 @@ class Advise(fixture.InFolder):
                         str(cls.program)], check=True)
 
     def environment(self, **more: str) -> dict[str, str]:
-        settings = {"PYTHONPATH": str(fixture.ROOT / "python"), "HEADWAY_DELAY_US": DELAY_US}
+        settings = {"PYTHONPATH": str(fixture.ROOT / "python"), "HEADWAY_DELAY_US": str(DELAY_US)}
         return fixture.clean_environment() | settings | more
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -46,6 +46,7 @@ class Advise(fixture.InFolder):
         done = self.command("-n", "2", "--cores", str(cores), "--json", "--keep", str(keep),
                             str(self.program), mode, str(TURNS), str(COMPUTE_MS))
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("HEADWAY_ADVISE_DIR", done.stderr)  # the tool's own, no mistake of a user
         profiles = [json.loads(path.read_text()) for path in sorted(keep.glob("rank-*.json"))]
         return json.loads(done.stdout.splitlines()[-1]), profiles
 
@@ -56,7 +57,7 @@ class Advise(fixture.InFolder):
         found, profiles = self.advise("window")
         for profile in profiles:
             self.assertEqual(self.calls(profile), {"blocking": 3, "nonblocking": 2 * TURNS,
-                                                   "test": 0, "wait": TURNS, "other": 0})
+                                                   "test": 0, "wait": TURNS + 1, "other": 0})
             self.assertEqual(profile["requests"]["count"], 2 * TURNS)
             self.assertEqual(profile["requests"]["lost"], 0)
             in_mpi = sum(each["total_s"] for each in profile["classes"].values())
@@ -100,9 +101,12 @@ class Advise(fixture.InFolder):
     def test_no_window_is_flagged(self) -> None:
         found, profiles = self.advise("none")
         self.assertFalse(found["has_window"])
-        # The model alone would promise a gain; as far as windows reach there is none.
-        self.assertGreater(found["measured_s"] / found["agent_s"], 1.1)
-        self.assertLess(found["measured_s"] / found["agent_windowed_s"], 1.1)
+        # The model alone would promise all that was waited, two frames a turn at least; as far as
+        # windows reach there is next to nothing. In seconds, and not as a share of the run: what
+        # computation takes is up to who else is on these cores.
+        promised_s = found["measured_s"] - found["agent_s"]
+        self.assertGreater(promised_s, TURNS * 2 * DELAY_US * 1e-6)
+        self.assertLess(found["measured_s"] - found["agent_windowed_s"], promised_s / 4)
         self.assertEqual(profiles[0]["requests"]["without_window"], 2 * TURNS)
         done = self.command("--read", str(self.folder / "none"))
         self.assertIn("no window to overlap", done.stdout)
