@@ -140,7 +140,10 @@ def render(spec: mpi_spec.Spec) -> str:
     lines += callback_lines(spec.types)
     lines += function_lines(spec, "MPI_")
     lines += function_lines(spec, "PMPI_")
-    lines += ["#if defined(__cplusplus)", "}", "#endif", "", "#endif /* HEADWAY_MPI_H */"]
+    lines += ["#if defined(__cplusplus)", "}", "#endif", "",
+              "/* What programs take for granted, and the ABI leaves out. */",
+              "#if !defined(HEADWAY_ABI_NAMES_ONLY)", '#include "mpi-beyond-abi.h"', "#endif", "",
+              "#endif /* HEADWAY_MPI_H */"]
     return "\n".join(lines) + "\n"
 
 

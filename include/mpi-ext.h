@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Headway offers beside the standard. C99 or C++11 and later; mpi.h itself is the standard
- * ABI's alone. Each function has a page in section 3 of the manual, and a twin PMPIX_... for tools.
+ * What Headway offers beside the standard. C99 or C++11 and later; mpi.h itself has the standard
+ * names alone. Each function has a page in section 3 of the manual, and a twin PMPIX_... for tools.
  *
  * Sync objects: requests are attached once, and whoever completes one leaves an event with the
  * program's own pointer, its cookie. To ask for the oldest event costs the same however many

@@ -2805,4 +2805,9 @@ int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 }
 #endif
 
+/* What programs take for granted, and the ABI leaves out. */
+#if !defined(HEADWAY_ABI_NAMES_ONLY)
+#include "mpi-beyond-abi.h"
+#endif
+
 #endif /* HEADWAY_MPI_H */

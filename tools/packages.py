@@ -24,7 +24,7 @@ DEBIAN = {
     "clang": ["clang-19", "libclang-rt-19-dev"],
     "debuggers": ["gdb", "valgrind"],
     "autotools": ["autoconf", "automake", "make"],
-    "programs": ["libblas-dev", "make", "perl"],
+    "programs": ["bison", "flex", "libblas-dev", "make", "perl"],
     "fft": ["libfftw3-dev"],
     "hosts": ["iproute2"],
     "slurm": ["slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins"],

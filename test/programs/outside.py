@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""outside.py fftw|hpcc|netpipe|lightgbm: a program that nobody here wrote, built with the staged
-wrappers and run through its own tests at 2 and 4 ranks; all but the first one with ranks as
+"""outside.py fftw|hpcc|netpipe|lightgbm|scotch: a program that nobody here wrote, built with the
+staged wrappers and run through its own tests at 2 to 4 ranks; all but the first one with ranks as
 processes, as threads and as user-level threads of one process, from the same file.
 
 The source is Debian's, fetched by the machine's own apt, or that of the package index of Python, of
@@ -34,9 +34,6 @@ from tools import tree  # noqa: E402  (the path has to be there first)
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LIMIT_S = 900
 HOSTS = ("process", "thread", "ult")  # of mpiexec --ranks
-# Names of Fortran's handles, which the C header of the standard ABI leaves to Fortran; FFTW gives
-# its Fortran interface a communicator by them.
-FORTRAN_NAMES = "-DMPI_Fint=int -DMPI_Comm_f2c=MPI_Comm_fromint"
 
 
 class OutsideError(Exception):
@@ -159,7 +156,7 @@ def unpack(source: Source) -> Path:
 def build_fftw(folder: Path) -> None:
     if not (folder / "Makefile").is_file():
         run("./configure", "--enable-mpi", "--disable-fortran", "--disable-doc",
-            "--disable-dependency-tracking", "CFLAGS=-O1", f"MPICC=mpicc {FORTRAN_NAMES}",
+            "--disable-dependency-tracking", "CFLAGS=-O1", "MPICC=mpicc",
             "MPIRUN=mpiexec", cwd=folder)
     # What uses MPI takes the wrappers and the header of today.
     run("make", "-C", "mpi", "clean", cwd=folder)
@@ -176,8 +173,7 @@ def check_fftw(folder: Path) -> None:
     print(f"fftw: {said.count('Executing')} runs of mpi-bench agreed at 1 to 4 ranks")
 
 
-# For hpl/Make.<arch>; two of its functions use datatype calls that MPI-3 removed, and pack by
-# hand instead if they are told so.
+# For hpl/Make.<arch>. Two of its functions use datatype calls that MPI-3 removed.
 HPCC_MAKE = """
 SHELL = /bin/sh
 CD = cd
@@ -195,8 +191,7 @@ HPLlib = $(LIBdir)/libhpl.a
 LAlib = -lblas
 HPL_INCLUDES = -I$(INCdir) -I$(INCdir)/$(ARCH)
 HPL_LIBS = $(HPLlib) $(LAlib) -lm
-HPL_DEFS = -DAdd_ -DF77_INTEGER=int -DStringSunStyle -DHPL_CALL_CBLAS \\
-    -DHPL_NO_MPI_DATATYPE $(HPL_INCLUDES)
+HPL_DEFS = -DAdd_ -DF77_INTEGER=int -DStringSunStyle -DHPL_CALL_CBLAS $(HPL_INCLUDES)
 CC = mpicc
 CCNOOPT = $(HPL_DEFS)
 CCFLAGS = $(HPL_DEFS) -O1 -std=gnu99
@@ -303,6 +298,51 @@ def check_lightgbm(folder: Path) -> None:
         print(f"lightgbm: {trees} trees, the same from {', '.join(HOSTS)}, at {ranks} ranks")
 
 
+# For src/Makefile.inc: as its own of Linux, but for -O1.
+SCOTCH_MAKE = """
+EXE =
+LIB = .a
+OBJ = .o
+MAKE = make
+AR = ar
+ARFLAGS = -ruv
+CAT = cat
+CCS = gcc
+CCP = mpicc
+CCD = mpicc
+CFLAGS = -O1 -fPIC -DCOMMON_PTHREAD -DCOMMON_PTHREAD_AFFINITY_LINUX -DCOMMON_RANDOM_FIXED_SEED \\
+    -DSCOTCH_MPI_ASYNC_COLL -DSCOTCH_PTHREAD -DSCOTCH_PTHREAD_MPI -DSCOTCH_RENAME \\
+    -Drestrict=__restrict -DIDXSIZE64
+CLIBFLAGS =
+LDFLAGS = -lm -lrt -pthread
+CP = cp
+FLEX = flex
+LN = ln
+MKDIR = mkdir -p
+MV = mv
+RANLIB = ranlib
+BISON = bison
+"""
+
+
+def build_scotch(folder: Path) -> None:
+    """C that asks for MPI_THREAD_MULTIPLE, and has Fortran's names in it."""
+    (folder / "src/Makefile.inc").write_text(SCOTCH_MAKE)
+    run("make", "-C", "src", "realclean", cwd=folder)
+    run("make", "-C", "src", "ptscotch", cwd=folder)
+
+
+def check_scotch(folder: Path) -> None:
+    """Graphs that 3 and 4 ranks share: coarsened, folded, ordered, cut into parts, and checked."""
+    for host in HOSTS:
+        said = run("make", "-C", "src/check", "ptcheck", f"EXECPPROG=mpiexec --ranks {host}",
+                   "EXECPFLAGS=", cwd=folder)
+        runs = said.count(f"mpiexec --ranks {host} -n ")
+        if runs < 20:
+            raise OutsideError(f"scotch ({host}) made {runs} runs:\n{said[-3000:]}")
+        print(f"scotch: {runs} runs ended well ({host})")
+
+
 PROGRAMS = {
     "fftw": Program(Source(
         "fftw3", "3.3.10-1", "fftw3_3.3.10.orig.tar.gz",
@@ -320,6 +360,10 @@ PROGRAMS = {
         "lightgbm", "4.5.0", "lightgbm-4.5.0.tar.gz",
         "e1cd7baf0318d4e308a26575a63a4635f08df866ad3622a9d8e3d71d9637a1ba", "lightgbm-4.5.0",
         is_debian=False), build_lightgbm, check_lightgbm),
+    "scotch": Program(Source(
+        "scotch", "7.0.3-2", "scotch_7.0.3.orig.tar.xz",
+        "09b582e75df3cf91313e8dd83306bc9d59385fa358d6d4052e5bbf8c75a83348", "scotch-7.0.3"),
+        build_scotch, check_scotch),
 }
 
 
