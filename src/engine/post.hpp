@@ -84,12 +84,14 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
     // In an exchange the receiver is often between two calls when the message comes, and its
     // sender, who waits by then, copies it in its place: dearer than a lane, but where cores ask
     // each other.
-    const bool is_due =
-        sender == Sender::exchanges
-            ? node_.asks_other_cores || node_.lane_reading == transport::shm::Reading::always
-            : sender == Sender::goes_on || was_waiting_lately(receiver);
+    const bool exchanges = sender == Sender::exchanges;
+    const bool is_due = !exchanges || node_.asks_other_cores ||
+                        node_.lane_reading == transport::shm::Reading::always;
+    const bool keeps_nobody =
+        exchanges || sender == Sender::goes_on || was_waiting_lately(receiver);
     // Relaxed: see ThreadsOfRank. What one of several threads reads, all others wait for.
-    return lane != nullptr && is_due && lane->is_next_read() &&
+    return lane != nullptr && keeps_nobody &&
+           ((is_due && lane->is_next_read()) || lane->spares_memory(bytes)) &&
            receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
            node_.peer_memory.can_reach(receiver.process);
 }

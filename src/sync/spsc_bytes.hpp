@@ -46,6 +46,14 @@ class BasicSpscBytes {
     /// Largest piece that is sure to find room at some time, whatever the positions.
     std::uint64_t reservation_bytes_max() const noexcept { return capacity_ / 4; }
 
+    /// Whether the next piece of so many bytes would be the first one in its places, as those of a
+    /// ring are that is used too little yet for rounds to end early. Thread rule: the producer.
+    bool is_next_new(std::uint64_t size_bytes) const noexcept
+    {
+        return used_ < capacity_ / 4 &&
+               place_behind(begin_for(size_bytes, reserved_), size_bytes) > used_;
+    }
+
     /// Sets a piece of `size_bytes` aside. False: no room for now (retry_lane_full); pieces above
     /// reservation_bytes_max() never fit. Where `source`, which is to be copied there, is given, up
     /// to a page is left out before the piece so that no load of that copy looks like one of bytes

@@ -118,6 +118,7 @@ struct Lane {
                                                 ? ReadingChoice::halves_by_asking
                                                 : ReadingChoice::halves_in_steps);
         }
+        spared_left_ = reading == Reading::measured ? spared_messages : 0;
         payloads_.open(ring_bytes);
     }
 
@@ -213,9 +214,22 @@ struct Lane {
         return choice.is_next_read(ReadingTold::of_word(told), writing_cost) &&
                (kind != Readable::alone || choice.is_last_over());
     }
-    /// It is offered for that; what the receiver is to tell. Thread rule: likewise.
+    /// Whether a message of so many bytes, ReadingChoice::bytes_min and more, had better be read
+    /// only because its place in the byte ring was never used. Memory is dear the first time, for
+    /// both sides, and a pair of ranks that exchanges few long messages needs none. Thread rule:
+    /// likewise.
+    bool spares_memory(std::uint64_t bytes) const noexcept
+    {
+        return spared_left_ != 0 && payloads_.is_next_new(bytes);
+    }
+    /// It is offered for that, as one of the two above has said; what the receiver is to tell.
+    /// Thread rule: likewise.
     ReadingAsked offer_for_reading(Readable kind) noexcept
     {
+        if (kind == Readable::whole && !choice_of(kind).reads_next()) {
+            --spared_left_;
+            return choice_of(kind).offer_beside();
+        }
         if (kind == Readable::alone) {
             choice_of(Readable::halves).note_written(0);  // which would be better still
         }
@@ -273,6 +287,9 @@ struct Lane {
     static constexpr StoreChoice::Dear short_payloads{5, 4};
     /// Payloads whose pages are mapped at once, the first time: 64 KiB have 16.
     static constexpr std::size_t prepared_bytes_min = 16384;
+    /// Messages left to be read before the byte ring is used for them. Seen: a read takes 5 to 10
+    /// us more than a written message of 64 KiB, the first use of its 16 pages 60 to 130.
+    static constexpr std::uint32_t spared_messages = 64;
     /// Payloads that are announced: shorter ones are written sooner than the receiver hears of
     /// them, longer ones go in steps.
     static constexpr std::size_t announced_bytes_min = 1024;
@@ -525,6 +542,7 @@ struct Lane {
     StepChoice step_choice_;
     ReadingChoice reading_choices_[readable_kinds];
     Showing showing_ = Showing::in_steps;
+    std::uint32_t spared_left_ = 0;    ///< see spares_memory()
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
     // Last: its bytes follow the Lane in memory.
     sync::SpscBytes payloads_;

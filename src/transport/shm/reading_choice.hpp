@@ -120,7 +120,7 @@ class ReadingChoice {
             heard_ = told;
             hear(writing_cost);
         }
-        return (trial_left_ != 0) != reads_;
+        return reads_next();
     }
 
     /// Whether the last message that was offered has been read, as far as is known: some others
@@ -143,10 +143,21 @@ class ReadingChoice {
         count(false);
     }
 
+    /// Whether is_next_read() said so for the next message.
+    bool reads_next() const noexcept
+    {
+        return reading_ == Reading::always || (trial_left_ != 0) != reads_;
+    }
+
     /// The next message is offered for reading; what the receiver is to tell.
     ReadingAsked offer() noexcept
     {
         count(true);
+        return offer_beside();
+    }
+    /// Likewise for a reason of its own: it counts neither as a trial nor towards the next one.
+    ReadingAsked offer_beside() noexcept
+    {
         written_since_ = 0;
         offered_ = offered_ != UINT32_MAX ? offered_ + 1 : 1;
         const bool is_checked = checks_left_ != 0;

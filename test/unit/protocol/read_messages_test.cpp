@@ -287,11 +287,23 @@ class MeasuredMessages : public ReadMessages {
   public:
     MeasuredMessages() : ReadMessages(config::InsideWayChoice::automatic) {}
 
+    /// With shorter messages, until none is left to be read for the sake of memory.
+    void use_ring()
+    {
+        const transport::shm::Lane* const lane = node.driver(sender).slot(receiver).lane;
+        while (lane->spares_memory(long_bytes)) {
+            constexpr std::uint64_t short_bytes = 32 * 1024 - 1;
+            Op* const posted = receive(short_bytes);
+            ASSERT_EQ(send(short_bytes)->frame_kind, FrameKind::eager);
+            sweep(false);
+            ASSERT_TRUE(posted->word.is_complete());
+        }
+    }
     /// Of many messages, one after the other, how many are left to be read.
-    int count_reads()
+    int count_reads(int messages = 200)
     {
         int reads = 0;
-        for (int i = 0; i < 200; ++i) {
+        for (int i = 0; i < messages; ++i) {
             Op* const posted = receive();
             reads += send()->frame_kind == FrameKind::eager ? 0 : 1;
             sweep(false);
@@ -303,10 +315,35 @@ class MeasuredMessages : public ReadMessages {
 };
 TEST_F(MeasuredMessages, AreReadNowAndThen)
 {
+    use_ring();
     EXPECT_GT(count_reads(), 0);
+}
+TEST_F(MeasuredMessages, TheFirstOnesAreReadAsTheirPlacesWereNeverUsed)
+{
+    EXPECT_EQ(count_reads(64), 64);
+    EXPECT_EQ(count_reads(1), 0) << "a pair that goes on gets its memory";
+}
+TEST_F(MeasuredMessages, TheFirstOnesOfAnExchange)
+{
+    node.start_receive(sender, receiver, tag + 1, got.data(), long_bytes);
+    node.node().asks_other_cores = false;
+    EXPECT_EQ(count_reads(64), 64);
+    EXPECT_EQ(count_reads(), 0);
+}
+TEST_F(MeasuredMessages, TheFirstOnesKeepTheirSenderOnlyForReceiversThatWait)
+{
+    const auto goes_whole = [&] {
+        return protocol::goes_whole(node.driver(sender), receiver, long_bytes,
+                                    engine::Sender::is_kept);
+    };
+    EXPECT_FALSE(goes_whole());
+    state().waiting_threads.store(0);
+    state().left_at.store(0);
+    EXPECT_TRUE(goes_whole());
 }
 TEST_F(MeasuredMessages, OfAnExchangeAreReadWhereCoresAskEachOther)
 {
+    use_ring();
     node.start_receive(sender, receiver, tag + 1, got.data(), long_bytes);
     node.node().asks_other_cores = false;
     EXPECT_EQ(count_reads(), 0);

@@ -87,6 +87,8 @@ class BesideComputation : public WholeMessages {
   public:
     BesideComputation()
     {
+        // A lane that spares no memory.
+        EXPECT_TRUE(goes_whole(8));
         node.node().lane_reading = transport::shm::Reading::measured;
         engine::Door door;
         door.open(node.driver(sender));

@@ -323,6 +323,20 @@ TEST(SpscBytes, ARingGrowsWithItsTraffic)
     EXPECT_EQ(new_pieces, static_cast<int>(ByteRing::capacity / size));
 }
 
+TEST(SpscBytes, OfARingThatIsHardlyUsedTheNextPieceIsKnownToBeNew)
+{
+    Shared<ByteRing> ring;
+    ring->control.open(ByteRing::capacity);
+    ByteReservation piece{};
+    for (std::uint64_t used = 0; used < ByteRing::capacity / 4; used += 256) {
+        EXPECT_TRUE(ring->control.is_next_new(1)) << used;
+        ASSERT_TRUE(ring->control.reserve(256, &piece));
+        EXPECT_TRUE(piece.is_new);
+        ring->control.release(piece.end);
+    }
+    EXPECT_FALSE(ring->control.is_next_new(1)) << "rounds may end here";
+}
+
 TEST(SpscBytes, ARingWhoseConsumerIsLateTakesAllOfItAtOnce)
 {
     Shared<ByteRing> ring;

@@ -228,6 +228,24 @@ TEST(ReadingChoice, DoesAsItIsTold)
     EXPECT_EQ(pair.send_all(few), few);
 }
 
+TEST(ReadingChoice, WhatIsReadForAnotherReasonBringsNoTrialNearer)
+{
+    Pair other;
+    for (int i = 0; i < few; ++i) {
+        ASSERT_FALSE(other.choice.is_next_read(other.told, other.writing)) << i;
+        EXPECT_FALSE(other.choice.reads_next());
+        const ReadingAsked asked = other.choice.offer_beside();
+        EXPECT_EQ(asked.number, static_cast<std::uint32_t>(i) + 1);
+        EXPECT_FALSE(asked.is_checked);
+        other.told = ReadingChoice::told(asked.number, ReadingChoice::cost_bytes, {500, 0});
+    }
+    // From here on as one that has had no message yet.
+    Pair fresh;
+    for (int i = 0; i < few; ++i) {
+        ASSERT_EQ(other.send(), fresh.send()) << i;
+    }
+}
+
 TEST(ReadingChoice, NumbersAreNeverZero)
 {
     ReadingChoice choice;
