@@ -59,13 +59,14 @@ bool is_for_receiver_alone(Driver& driver, const engine::RankState& receiver,
 }
 
 /// Whether the message of a send that is about to be offered had better be read whole by its
-/// receiver: not one that may be combined as it arrives.
-bool is_for_reading(Driver& driver, const Op& send)
+/// receiver: not one that may be combined as it arrives, nor one whose end says that it has
+/// matched, as a receiver that waits for something else takes it in.
+bool is_for_reading(Driver& driver, const Op& send, Completion completion)
 {
     engine::Node& node = driver.node();
     const engine::RankState& receiver = node.rank_state(send.peer);
-    return send.in_elements == engine::InElements::no && send.size_bytes <= node.whole_bytes_max &&
-           receiver.process != driver.rank().process &&
+    return completion == Completion::sent && send.in_elements == engine::InElements::no &&
+           send.size_bytes <= node.whole_bytes_max && receiver.process != driver.rank().process &&
            (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
            driver.leaves_for_reading(send.peer, send.size_bytes,
                                      what_it_does(driver, engine::Sender::goes_on));
@@ -171,7 +172,7 @@ void offer(Driver& driver, Op* op, Completion completion)
     }
     Offer made = offer_of(driver, *op);
     op->copy_job = nullptr;
-    if (is_for_reading(driver, *op)) {
+    if (is_for_reading(driver, *op, completion)) {
         made.reading =
             driver.slot(op->peer).lane->offer_for_reading(transport::shm::Readable::whole);
     } else {

@@ -173,6 +173,18 @@ TEST_F(ReadMessages, WhoDoesNotWaitLeavesThemUntilTheirReceiveComes)
     EXPECT_EQ(kept(), 0U);
 }
 
+TEST_F(ReadMessages, WhoWaitsTakesInNoneWhoseEndSaysThatItHasMatched)
+{
+    Op* const op = node.start_send(sender, receiver, tag, sent.data(), long_bytes, true);
+    sweep(true);
+    EXPECT_FALSE(op->word.is_complete());
+    Op* const late = receive();
+    node.settle();
+    EXPECT_TRUE(op->word.is_complete());
+    EXPECT_TRUE(late->word.is_complete());
+    EXPECT_TRUE(has_come());
+}
+
 TEST_F(ReadMessages, WhoHoldsTooMuchTakesNothingIn)
 {
     state().is_full.store(1);
