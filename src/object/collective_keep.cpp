@@ -10,22 +10,36 @@
 namespace headway::object {
 
 UserReduction::UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype)
-    : rank_(rank), op_(op), datatype_(datatype), layout_(find_datatype(rank, datatype)->layout)
+    : rank_(rank),
+      op_(op),
+      named_(datatype),
+      record_(source_of(rank, datatype).derived),
+      layout_(find_datatype(rank, datatype)->layout)
 {
     op_->references.fetch_add(1, std::memory_order_relaxed);  // relaxed: a call names it
-    const TypeSource source = source_of(rank, datatype);
-    is_derived_ = source.derived != nullptr;
-    if (is_derived_) {
-        datatype_ = make_datatype(rank, source.derived, true);
-    }
 }
 
 UserReduction::~UserReduction()
 {
-    if (is_derived_ && datatype_ != MPI_DATATYPE_NULL) {
-        free_datatype(rank_, datatype_);
+    if (own_ != MPI_DATATYPE_NULL) {
+        free_datatype(rank_, own_);
     }
     drop_operator(op_);
+}
+
+MPI_Datatype UserReduction::datatype() const
+{
+    if (record_ == nullptr) {
+        return named_;
+    }
+    const DerivedDatatype* const live = find_derived_datatype(rank_, named_);
+    if (live != nullptr && live->record == record_) {
+        return named_;
+    }
+    if (own_ == MPI_DATATYPE_NULL) {
+        own_ = make_datatype(rank_, record_, true);
+    }
+    return own_;
 }
 
 void UserReduction::apply(const void* in, void* inout, std::uint64_t count) const
@@ -53,10 +67,10 @@ void UserReduction::apply_with_gaps(const void* in, void* inout, std::uint64_t c
 
 void UserReduction::call(const void* in, void* inout, std::uint64_t count) const
 {
-    MPI_Datatype datatype = datatype_;
+    MPI_Datatype handle = datatype();
     if (op_->wide != nullptr) {
         auto elements = static_cast<MPI_Count>(count);
-        op_->wide(const_cast<void*>(in), inout, &elements, &datatype);
+        op_->wide(const_cast<void*>(in), inout, &elements, &handle);
         return;
     }
     // A user function of the narrow kind takes its vector in pieces that an int can count.
@@ -66,7 +80,7 @@ void UserReduction::call(const void* in, void* inout, std::uint64_t count) const
         auto elements = static_cast<int>(piece);
         const auto offset = static_cast<std::int64_t>(done) * layout_->extent;
         op_->narrow(static_cast<char*>(const_cast<void*>(in)) + offset,
-                    static_cast<char*>(inout) + offset, &elements, &datatype);
+                    static_cast<char*>(inout) + offset, &elements, &handle);
         done += piece;
     }
 }

@@ -137,6 +137,72 @@ static void freed_early(struct check* t)
     check_maps(t, in, 100);
 }
 
+typedef struct {
+    int value;
+    int is_named; /* in all calls so far */
+} Noted;
+
+// Adds up values, and sees whether the datatype is the very one that the collective was called
+// with, as its name tells: programs compare it with theirs.
+static void add_noted(void* in, void* inout, int* length, MPI_Datatype* type)
+{
+    const Noted* first = in;
+    Noted* second = inout;
+    char name[MPI_MAX_OBJECT_NAME], wanted[32];
+    int name_length = 0, bytes = 0;
+    MPI_Type_get_name(*type, name, &name_length);
+    MPI_Type_size(*type, &bytes);
+    snprintf(wanted, sizeof wanted, "%p", (void*)*type);
+    for (int i = 0; i < *length; ++i) {
+        second[i].value += first[i].value;
+        second[i].is_named &= first[i].is_named & (strcmp(name, wanted) == 0);
+        if (bytes != sizeof(Noted))
+            second[i].value = -1;
+    }
+}
+
+static MPI_Datatype noted_type(void)
+{
+    char name[32];
+    MPI_Datatype type;
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    snprintf(name, sizeof name, "%p", (void*)type);
+    MPI_Type_set_name(type, name);
+    return type;
+}
+
+// Of one rank nothing need be combined.
+static void derived_types(struct check* t)
+{
+    const int all = t->size * (t->size + 1) / 2;
+    const Noted own = {t->rank + 1, 1};
+    Noted sum = {0, 0}, early = {0, 0}, local = own;
+    MPI_Datatype type = noted_type();
+    MPI_Op op;
+    MPI_Request request;
+    CHECK_CALL(t, MPI_Op_create(add_noted, 1, &op));
+    CHECK_CALL(t, MPI_Allreduce(&own, &sum, 1, type, op, MPI_COMM_WORLD));
+    CHECK_INT(t, sum.value, all);
+    CHECK_INT(t, sum.is_named, 1);
+    CHECK_CALL(t, MPI_Iallreduce(&own, &sum, 1, type, op, MPI_COMM_WORLD, &request));
+    CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(t, sum.value, all);
+    CHECK_INT(t, sum.is_named, 1);
+    CHECK_CALL(t, MPI_Scan(&own, &sum, 1, type, op, MPI_COMM_WORLD));
+    CHECK_INT(t, sum.value, (t->rank + 1) * (t->rank + 2) / 2);
+    CHECK_INT(t, sum.is_named, 1);
+    CHECK_CALL(t, MPI_Reduce_local(&own, &local, 1, type, op));
+    CHECK_INT(t, local.value, 2 * own.value);
+    CHECK_INT(t, local.is_named, 1);
+    // Freed meanwhile: a type like it, by another handle.
+    CHECK_CALL(t, MPI_Iallreduce(&own, &early, 1, type, op, MPI_COMM_WORLD, &request));
+    CHECK_CALL(t, MPI_Type_free(&type));
+    CHECK_CALL(t, MPI_Op_free(&op));
+    CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(t, early.value, all);
+}
+
 static int test_main(void)
 {
     struct check t = check_start("user_op");
@@ -152,5 +218,6 @@ static int test_main(void)
     CHECK_CALL(&t, MPI_Op_free(&gcd));
     CHECK(&t, gcd == MPI_OP_NULL);
     freed_early(&t);
+    derived_types(&t);
     return check_finish(&t);
 }
