@@ -94,9 +94,10 @@ def exceptions() -> dict[str, str]:
 
 
 def build(root: Path) -> None:
-    """All that can be built; made anew where the header is another one."""
-    header = (outside.stage() / "include" / "mpi.h").read_text(encoding="utf-8")
-    made_of = f"{outside.stage()} {OTHER_NAMES}\n{header}"
+    """All that can be built; made anew where the headers are others."""
+    headers = "".join(path.read_text(encoding="utf-8")
+                      for path in sorted((outside.stage() / "include").glob("*.h")))
+    made_of = f"{outside.stage()} {OTHER_NAMES}\n{headers}"
     mark = root / "built-with"
     if mark.is_file() and mark.read_text(encoding="utf-8") == made_of:
         return
