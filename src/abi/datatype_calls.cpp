@@ -16,11 +16,11 @@ namespace {
 object::DerivedDatatype* derived_of(Call& call, MPI_Datatype handle, const char* change)
 {
     auto* const derived = object::find_derived_datatype(call.rank(), handle);
-    if (derived != nullptr && !derived->is_permanent()) {
+    if (derived != nullptr && !derived->is_permanent() && !derived->is_freed) {
         return derived;
     }
-    const bool is_predefined =
-        derived != nullptr || object::find_predefined_datatype(handle) != nullptr;
+    const bool is_predefined = (derived != nullptr && derived->is_permanent()) ||
+                               object::find_predefined_datatype(handle) != nullptr;
     call.fail(MPI_ERR_TYPE,
               is_predefined
                   ? "the datatype (argument datatype, 0x%zx) is predefined and cannot be %s"
@@ -123,7 +123,8 @@ int Type_free(Call& call, MPI_Datatype* datatype)
     if (code != MPI_SUCCESS) {
         return call.fail(code, "a callback of an attribute of the datatype answered %d", code);
     }
-    object::free_datatype(rank_of(call), *datatype);
+    derived->is_freed = true;
+    object::drop_datatype(rank_of(call), *datatype);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
 }

@@ -214,7 +214,7 @@ int Type_dup(Call& call, MPI_Datatype oldtype, MPI_Datatype* newtype)
                                              copy.notes.attributes);
     if (code != MPI_SUCCESS) {
         static_cast<void>(object::delete_attributes(copy.notes.attributes, made));
-        object::free_datatype(rank, made);
+        object::drop_datatype(rank, made);
         return call.fail(code, "the copy callback of an attribute answered %d", code);
     }
     *newtype = made;

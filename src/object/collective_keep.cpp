@@ -10,36 +10,23 @@
 namespace headway::object {
 
 UserReduction::UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype)
-    : rank_(rank),
-      op_(op),
-      named_(datatype),
-      record_(source_of(rank, datatype).derived),
-      layout_(find_datatype(rank, datatype)->layout)
+    : rank_(rank), op_(op), datatype_(datatype), layout_(find_datatype(rank, datatype)->layout)
 {
-    op_->references.fetch_add(1, std::memory_order_relaxed);  // relaxed: a call names it
+    // Relaxed, both: a call names them.
+    op_->references.fetch_add(1, std::memory_order_relaxed);
+    DerivedDatatype* const derived = find_derived_datatype(rank, datatype);
+    is_derived_ = derived != nullptr;
+    if (is_derived_) {
+        derived->references.fetch_add(1, std::memory_order_relaxed);
+    }
 }
 
 UserReduction::~UserReduction()
 {
-    if (own_ != MPI_DATATYPE_NULL) {
-        free_datatype(rank_, own_);
+    if (is_derived_) {
+        drop_datatype(rank_, datatype_);
     }
     drop_operator(op_);
-}
-
-MPI_Datatype UserReduction::datatype() const
-{
-    if (record_ == nullptr) {
-        return named_;
-    }
-    const DerivedDatatype* const live = find_derived_datatype(rank_, named_);
-    if (live != nullptr && live->record == record_) {
-        return named_;
-    }
-    if (own_ == MPI_DATATYPE_NULL) {
-        own_ = make_datatype(rank_, record_, true);
-    }
-    return own_;
 }
 
 void UserReduction::apply(const void* in, void* inout, std::uint64_t count) const
@@ -67,7 +54,7 @@ void UserReduction::apply_with_gaps(const void* in, void* inout, std::uint64_t c
 
 void UserReduction::call(const void* in, void* inout, std::uint64_t count) const
 {
-    MPI_Datatype handle = datatype();
+    MPI_Datatype handle = datatype_;
     if (op_->wide != nullptr) {
         auto elements = static_cast<MPI_Count>(count);
         op_->wide(const_cast<void*>(in), inout, &elements, &handle);

@@ -15,9 +15,8 @@
 namespace headway::object {
 
 /// A user-defined operator on a datatype, for the graph engine, which hands it back for every
-/// step. Holds a reference on the operator, and what a derived datatype is made of: both may be
-/// freed while a collective uses them. The function gets the handle that the call named
-/// (MPI-5.0 section 6.9.5), or, once that is freed, one of its own for the same type.
+/// step. Holds references on the operator and on a derived datatype: both may be freed while a
+/// collective uses them. The function gets the handle that the call named (MPI-5.0 section 6.9.5).
 class UserReduction {
   public:
     UserReduction(Rank& rank, UserOperator* op, MPI_Datatype datatype);
@@ -31,16 +30,12 @@ class UserReduction {
   private:
     void apply_with_gaps(const void* in, void* inout, std::uint64_t count) const;
     void call(const void* in, void* inout, std::uint64_t count) const;
-    /// MPI_DATATYPE_NULL: the named one is freed, and the handle table full.
-    MPI_Datatype datatype() const;
 
     Rank& rank_;
     UserOperator* op_;
-    MPI_Datatype named_;
-    std::shared_ptr<const TypeRecord> record_;  ///< null: a predefined type
+    MPI_Datatype datatype_;
+    bool is_derived_;
     data::Layout::Pointer layout_;
-    // Made when it is needed. The rank's threads, under its lock, as all calls of the function.
-    mutable MPI_Datatype own_ = MPI_DATATYPE_NULL;
 };
 
 /// A packed copy of blocks of a user's buffer, one after the other, which takes its place.

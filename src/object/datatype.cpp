@@ -232,10 +232,14 @@ MPI_Datatype make_datatype(Rank& rank, std::shared_ptr<const TypeRecord> record,
     return handle;
 }
 
-void free_datatype(Rank& rank, MPI_Datatype handle)
+void drop_datatype(Rank& rank, MPI_Datatype handle)
 {
-    const std::unique_ptr<DerivedDatatype> type(find_derived_datatype(rank, handle));
-    rank.pool().release(handle);
+    DerivedDatatype* const type = find_derived_datatype(rank, handle);
+    // (1) acq_rel, pairs with itself: who drops the last one is behind all that others did.
+    if (type->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        rank.pool().release(handle);
+        delete type;
+    }
 }
 
 TypeSource source_of(const RankAccess& rank, MPI_Datatype handle)

@@ -3,6 +3,7 @@
 // makes belong to one rank and are behind handles of its table.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -102,7 +103,11 @@ struct DerivedDatatype : Datatype {
 
     std::shared_ptr<const TypeRecord> record;
     bool is_committed = false;
+    /// MPI_Type_free was called. The handle stays for reductions under way, whose functions get it.
+    bool is_freed = false;
     TypeNotes notes;
+    // One for the program, one for each such reduction, of any instance. Any thread of the rank.
+    std::atomic<int> references{1};
 };
 
 inline DerivedDatatype* find_derived_datatype(const RankAccess& rank, MPI_Datatype handle) noexcept
@@ -122,8 +127,9 @@ inline const Datatype* find_datatype(const RankAccess& rank, MPI_Datatype handle
 /// A handle for a new datatype; MPI_DATATYPE_NULL: the handle table is full.
 MPI_Datatype make_datatype(Rank& rank, std::shared_ptr<const TypeRecord> record,
                            bool is_committed = false);
-/// Requires a live derived one without attributes. Communication that uses it goes on.
-void free_datatype(Rank& rank, MPI_Datatype handle);
+/// Drops a reference; with the last one the handle ends. Requires a live derived one without
+/// attributes. Communication that uses it goes on.
+void drop_datatype(Rank& rank, MPI_Datatype handle);
 
 /// What another type that is made of this one has to remember. Requires a live handle.
 TypeSource source_of(const RankAccess& rank, MPI_Datatype handle);

@@ -296,7 +296,7 @@ void Rank::close()
         each->door.close();
     }
     for (const auto& [key, datatype] : fortran_types_) {
-        free_datatype(*this, datatype);
+        drop_datatype(*this, datatype);
     }
     fortran_types_.clear();
     if (ground_ != nullptr) {

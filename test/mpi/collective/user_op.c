@@ -195,12 +195,18 @@ static void derived_types(struct check* t)
     CHECK_CALL(t, MPI_Reduce_local(&own, &local, 1, type, op));
     CHECK_INT(t, local.value, 2 * own.value);
     CHECK_INT(t, local.is_named, 1);
-    // Freed meanwhile: a type like it, by another handle.
+    // Freed meanwhile: the handle serves the operation still, and cannot be freed again.
     CHECK_CALL(t, MPI_Iallreduce(&own, &early, 1, type, op, MPI_COMM_WORLD, &request));
+    MPI_Datatype copy = type;
     CHECK_CALL(t, MPI_Type_free(&type));
+    if (!t->skip_garbage) {
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        REFUSED(t, MPI_Type_free(&copy), MPI_ERR_TYPE);
+    }
     CHECK_CALL(t, MPI_Op_free(&op));
     CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK_INT(t, early.value, all);
+    CHECK_INT(t, early.is_named, 1);
 }
 
 static int test_main(void)
