@@ -211,6 +211,28 @@ def check_standards(ours: Header, folder: Path, findings: Findings) -> None:
                             f"mpi.h as {standard}:\n{built.stderr[:2000]}")
 
 
+# Programs by what they make of the names beside the ABI's (mpi-beyond-abi.h), with their flags.
+BESIDE = [
+    ("mpi.h has them", [],
+     "MPI_Fint number(MPI_Comm comm) { return MPI_Comm_c2f(comm); }\n"
+     "int extent(MPI_Aint *bytes) { return MPI_Type_extent(MPI_INT, bytes); }\n"),
+    ("a program brings its own by flags", ["-DMPI_Fint=int", "-DMPI_Comm_f2c=MPI_Comm_fromint"],
+     "MPI_Comm back(MPI_Fint number) { return MPI_Comm_f2c(number); }\n"),
+    ("a program names its own integer", ["-DMPI_ABI_Fint=long long"],
+     "_Static_assert(sizeof(MPI_Fint) == 8, \"as named\");\n"),
+    ("a program leaves them out", ["-DHEADWAY_ABI_NAMES_ONLY"],
+     "typedef short MPI_Fint;\n"
+     "int MPI_Comm_f2c(double value);\n"
+     "int MPI_Type_struct(void) { return 0; }\n"),
+]
+
+
+def check_names_beside(ours: Header, folder: Path, findings: Findings) -> None:
+    for what, flags, text in BESIDE:
+        built = compile_source(ours.include() + text, folder, ["-std=c11", *WARNINGS, *flags])
+        findings.expect(built.returncode == 0, f"{what}:\n{built.stderr[:2000]}")
+
+
 def symbols(library: Path) -> dict[str, str]:
     """Dynamic functions with a name of the standard, and their binding (T strong, W weak)."""
     listing = run(["nm", "-D", "--defined-only", library]).stdout
@@ -276,6 +298,7 @@ def main() -> int:
     findings.expect(bool(found), "no rival with include/mpi_abi.h was found to compare with")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        check_names_beside(ours, folder, findings)
         check_standards(ours, folder, findings)
         findings.expect(not compare_prototypes(ours, spec, set(), folder, findings),
                         "our own header and the spec differ")

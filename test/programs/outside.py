@@ -298,7 +298,7 @@ def check_lightgbm(folder: Path) -> None:
         print(f"lightgbm: {trees} trees, the same from {', '.join(HOSTS)}, at {ranks} ranks")
 
 
-# For src/Makefile.inc: as its own of Linux, but for -O1.
+# For src/Makefile.inc: as its own for Linux, with -O1 and without compressed files (zlib).
 SCOTCH_MAKE = """
 EXE =
 LIB = .a
