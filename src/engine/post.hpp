@@ -93,7 +93,7 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
     return lane != nullptr && keeps_nobody &&
            ((is_due && lane->is_next_read()) || lane->spares_memory(bytes)) &&
            receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
-           node_.peer_memory.can_reach(receiver.process);
+           receiver.process != rank_.process && node_.peer_memory.can_reach(receiver.process);
 }
 
 inline std::uint64_t Driver::writing_ticks(std::uint32_t peer, std::uint64_t bytes) const

@@ -63,10 +63,8 @@ bool is_for_receiver_alone(Driver& driver, const engine::RankState& receiver,
 /// matched, as a receiver that waits for something else takes it in.
 bool is_for_reading(Driver& driver, const Op& send, Completion completion)
 {
-    engine::Node& node = driver.node();
-    const engine::RankState& receiver = node.rank_state(send.peer);
     return completion == Completion::sent && send.in_elements == engine::InElements::no &&
-           send.size_bytes <= node.whole_bytes_max && receiver.process != driver.rank().process &&
+           send.size_bytes <= driver.node().whole_bytes_max &&
            (send.graph == nullptr || send.graph->reduction.kind == data::ElementKind::none) &&
            driver.leaves_for_reading(send.peer, send.size_bytes,
                                      what_it_does(driver, engine::Sender::goes_on));

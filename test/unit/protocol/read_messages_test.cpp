@@ -363,6 +363,17 @@ TEST_F(MeasuredMessages, OfAnExchangeAreReadWhereCoresAskEachOther)
     EXPECT_GT(count_reads(), 0);
 }
 
+class MessagesOfOneProcess : public ReadMessages {
+  public:
+    MessagesOfOneProcess() : ReadMessages(config::InsideWayChoice::automatic, Distance::together) {}
+};
+TEST_F(MessagesOfOneProcess, AreNotLeftToBeRead)
+{
+    EXPECT_FALSE(
+        node.driver(sender).leaves_for_reading(receiver, long_bytes, engine::Sender::goes_on))
+        << "its collectives would leave the stack for nothing";
+}
+
 class UnreachableMessages : public ReadMessages {
   public:
     UnreachableMessages() : ReadMessages(config::InsideWayChoice::read, Distance::apart) {}
