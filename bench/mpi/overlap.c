@@ -31,7 +31,6 @@
 #include "harness.h"
 
 enum { samples_least = 5, samples_least_delayed = 3, warm_least = 1, warm_most = 150 };
-enum { attempts_most = 300 };
 static const double lateness_most_us = 2.0;
 static const double lateness_most_delays = 0.01;
 
@@ -40,6 +39,12 @@ static const double lateness_most_delays = 0.01;
 // agreement itself takes one delay.
 static const double margin_least_us = 30.0;
 enum { margin_doublings_most = 3 };
+
+enum { misordered_most = 4 };
+
+// How long a run is repeated until it counts. A time, not a number of attempts: what keeps ranks
+// from starting in time is another program's turn or another guest's, and those last for 100 ms.
+static const double patience_us = 10e6;
 
 typedef enum {
     pattern_send,
@@ -76,6 +81,8 @@ typedef struct {
     unsigned char* incoming;
     double delay_us;   // of every frame
     double margin_us;  // between agreeing on a start and the start; rank 0's counts
+    double lead_us;    // of the receiver over the sender in `recv`; rank 0's counts
+    int misordered;    // runs since the last one in order; rank 0's counts
 } Overlap;
 
 typedef enum { alone_communication, alone_computation, together } Part;
@@ -104,13 +111,18 @@ static bool computes(const Overlap* overlap)
     return overlap->harness->rank == 0 || overlap->pattern >= pattern_both;
 }
 
+static bool is_led(Pattern pattern)
+{
+    return pattern == pattern_recv || pattern == pattern_recv_rows;
+}
+
 // How long after the agreed start this rank begins. In `recv` the sender gives the receiver the
-// time to post, more where the caches are cold from a large message.
-static double offset_us(const Overlap* overlap)
+// time to post.
+static double offset_us(const Overlap* overlap, double lead_us)
 {
     const bool first = overlap->harness->rank == 0;
-    if ((overlap->pattern == pattern_recv || overlap->pattern == pattern_recv_rows) && !first)
-        return 3.0 + (double)overlap->size_bytes / 1048576.0;
+    if (is_led(overlap->pattern) && !first)
+        return lead_us;
     if (overlap->pattern == pattern_recv_late && first)
         return 50.0;
     return 0.0;
@@ -121,9 +133,9 @@ static double wait_for_start(const Overlap* overlap)
 {
     const MPI_Comm comm = overlap->harness->comm;
     MPI_Barrier(comm);
-    double start_us = harness_now_us() + overlap->margin_us;
-    MPI_Bcast(&start_us, 1, MPI_DOUBLE, 0, comm);
-    start_us += offset_us(overlap);
+    double agreed[] = {harness_now_us() + overlap->margin_us, overlap->lead_us};
+    MPI_Bcast(agreed, 2, MPI_DOUBLE, 0, comm);
+    const double start_us = agreed[0] + offset_us(overlap, agreed[1]);
     while (harness_now_us() < start_us) {
     }
     return start_us;
@@ -224,9 +236,15 @@ static Times run_rank(const Overlap* overlap, Part part)
 // Whether the ranks called in the order that the case is about.
 static bool is_ordered(Pattern pattern, const Times ranks[2])
 {
-    if (pattern == pattern_recv || pattern == pattern_recv_rows)
+    if (is_led(pattern))
         return ranks[0].called_us <= ranks[1].begin_us;
     return pattern != pattern_recv_late || ranks[1].begin_us + 40.0 <= ranks[0].begin_us;
+}
+
+// Enough for most receivers to post, more where the caches are cold from a large message.
+static double lead_least_us(int size_bytes)
+{
+    return 3.0 + (double)size_bytes / 1048576.0;
 }
 
 static double margin_of(double delay_us)
@@ -244,8 +262,14 @@ static double judge(Overlap* overlap, Part part, const Times ranks[2])
             overlap->margin_us = least_us;
         return -1.0;
     }
-    if (part != alone_computation && !is_ordered(overlap->pattern, ranks))
+    if (part != alone_computation && !is_ordered(overlap->pattern, ranks)) {
+        // After a long computation, with cold caches, MPI_Irecv can take longer than the lead in
+        // every run. A longer one then serves all later runs of the case, whatever their part.
+        if (++overlap->misordered % misordered_most == 0)
+            overlap->lead_us *= 1.5;
         return -1.0;
+    }
+    overlap->misordered = 0;
     double begin_us = ranks[0].begin_us;
     if (overlap->pattern >= pattern_both && ranks[1].begin_us < begin_us)
         begin_us = ranks[1].begin_us;
@@ -253,21 +277,28 @@ static double judge(Overlap* overlap, Part part, const Times ranks[2])
     return end_us - begin_us;
 }
 
-// Runs until a run counts; returns its total time, the same on both ranks.
+// Runs until a run counts; returns its total time, the same on both ranks. Rank 0 judges, and says
+// when to give up: its clock alone.
 static double run(Overlap* overlap, Part part)
 {
     const Harness* const harness = overlap->harness;
-    for (int attempt = 0; attempt < attempts_most; ++attempt) {
+    const double give_up_us = harness_now_us() + patience_us;
+    double total_us = -1.0;
+    while (total_us < 0.0) {
         Times mine = run_rank(overlap, part);
         Times ranks[2];
         MPI_Gather(&mine, 4, MPI_DOUBLE, ranks, 4, MPI_DOUBLE, 0, harness->comm);
-        double total_us = harness->rank == 0 ? judge(overlap, part, ranks) : 0.0;
+        if (harness->rank == 0)
+            total_us = judge(overlap, part, ranks);
+        if (harness->rank == 0 && total_us < 0.0 && harness_now_us() > give_up_us)
+            total_us = 0.0;
         MPI_Bcast(&total_us, 1, MPI_DOUBLE, 0, harness->comm);
-        if (total_us > 0.0)
-            return total_us;
     }
-    harness_fail(harness, "the ranks did not start in time and in order; the machine is too busy");
-    return 0.0;
+    if (total_us == 0.0)
+        harness_fail(
+            harness,
+            "the ranks did not start in time and in order for 10 s; the machine is too busy");
+    return total_us;
 }
 
 // Where a byte of the message lies in this rank's buffers.
@@ -452,7 +483,8 @@ int main(int argc, char** argv)
                                    .outgoing = outgoing,
                                    .incoming = incoming,
                                    .delay_us = delay_us,
-                                   .margin_us = margin_of(delay_us)};
+                                   .margin_us = margin_of(delay_us),
+                                   .lead_us = lead_least_us(sizes_bytes[index])};
                 run_case(&overlap, written != 0);
             }
         }

@@ -2,6 +2,7 @@
 """Jobs that end well, badly or not at all, and the reader of their lines."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -511,12 +512,16 @@ class HarnessTest(unittest.TestCase):
     def test_hello_with_threads(self) -> None:
         self.assertIsNone(self.run_program("startup", 2, "--threads", "multiple").misplaced)
 
-    def run_overlap(self, *arguments: str) -> dict[str, dict[str, list[float]]]:
+    def run_overlap(
+        self, *arguments: str, preload: Path | None = None
+    ) -> dict[str, dict[str, list[float]]]:
         """Samples of two ranks of `overlap` on the stated cores."""
         command = self.mpich.command(2, self.cores, True)
         command += [str(self.build("overlap")), "--budget-ms", "2", *arguments]
-        result = jobs.run(command, self.mpich.job_environment(2, self.cores, True))
-        return result.samples
+        environment = self.mpich.job_environment(2, self.cores, True)
+        if preload is not None:
+            environment = {**environment, "LD_PRELOAD": str(preload)}
+        return jobs.run(command, environment).samples
 
     def test_overlap_calibrates_without_work(self) -> None:
         samples = self.run_overlap("--cases", "recv 64 KiB;both 1 MiB")
@@ -535,6 +540,14 @@ class HarnessTest(unittest.TestCase):
                 self.assertEqual(set(by_case), set(cases))
         # 20 million dependent multiplications take more than 10 ms on any processor of today.
         self.assertGreater(min(many["total_us"]["recv 64 KiB"]), 10e3)
+
+    def test_overlap_gives_a_slow_receiver_the_time_to_post(self) -> None:
+        library = self.folder / "slow_irecv.so"
+        source = ROOT / "test" / "bench" / "slow_irecv.c"
+        command = [str(self.compiler), "-shared", "-fPIC", str(source), "-o", str(library)]
+        subprocess.run(command, check=True)
+        samples = self.run_overlap("--cases", "recv 64 KiB", preload=library)
+        self.assertGreater(min(samples["transfer_us"]["recv 64 KiB"]), 40.0)
 
 
 if __name__ == "__main__":
