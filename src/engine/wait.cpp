@@ -37,6 +37,11 @@ constexpr unsigned sweeps_before_help = 6;
 /// and out of sockets to a thread that has to be woken for every part.
 constexpr std::int64_t bulk_ns_a_byte = 10;
 
+/// How many times as long a wait looks where ranks share cores: who wakes up meets another rank on
+/// its core, and is moved to another one, away from its caches. A core that nobody else wants
+/// meanwhile would idle (docs/design/025).
+constexpr std::int64_t patience_on_shared_cores = 5;
+
 /// How long a user-level rank looks for what another core is about to tell it: some five times what
 /// it takes to sleep and to be woken.
 constexpr std::int64_t other_core_ns = 20'000;
@@ -68,8 +73,9 @@ class Absence {
 };
 
 /// How a waiting thread spends its time until it sleeps: it sweeps for a while if every rank has
-/// a core, else it gives its core away at once, a bounded number of times. A user-level rank that
-/// waits for another core does both in turn for a while, as its worker has nothing else to run.
+/// a core, else it gives its core away after each sweep, a number of times and for a while. A
+/// user-level rank gives it away as often, but sleeps at no cost; one that waits for another core
+/// does both in turn for a while, as its worker has nothing else to run.
 class Patience {
   public:
     Patience(Driver& driver, WaitReason reason)
@@ -77,7 +83,8 @@ class Patience {
           yields_left_(driver.node().knobs.yields),
           may_spin_(!driver.node().is_oversubscribed),
           looks_at_other_core_(reason == WaitReason::other_core && driver.node().shares_workers),
-          spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000)
+          spin_ns_(static_cast<std::int64_t>(driver.node().knobs.spin_us) * 1000),
+          sharing_ns_(sharing_ns(driver.node(), looks_at_other_core_, spin_ns_))
     {
     }
 
@@ -105,18 +112,28 @@ class Patience {
     }
 
   private:
+    static std::int64_t sharing_ns(const Node& node, bool looks_at_other_core, std::int64_t spin_ns)
+    {
+        if (looks_at_other_core) {
+            return other_core_ns;
+        }
+        // Who has asked for no yields sleeps at once.
+        const bool lasts = node.is_oversubscribed && !node.shares_workers && node.knobs.yields != 0;
+        return lasts ? spin_ns * patience_on_shared_cores : 0;
+    }
+
     bool has_turn_left()
     {
-        if (!looks_at_other_core_) {
-            const bool is_left = yields_left_ != 0;
-            yields_left_ -= is_left ? 1 : 0;
+        const bool is_left = yields_left_ != 0 && !looks_at_other_core_;
+        yields_left_ -= is_left ? 1 : 0;
+        if (sharing_ns_ == 0 || (is_left && spin_until_ns_ != 0)) {
             return is_left;
         }
         const std::int64_t now_ns = platform::monotonic_ns();
         if (spin_until_ns_ == 0) {
-            spin_until_ns_ = now_ns + other_core_ns;
+            spin_until_ns_ = now_ns + sharing_ns_;
         }
-        return now_ns < spin_until_ns_;
+        return is_left || now_ns < spin_until_ns_;
     }
 
     bool is_spinning()
@@ -139,6 +156,7 @@ class Patience {
     bool may_spin_;
     bool looks_at_other_core_;
     std::int64_t spin_ns_;
+    std::int64_t sharing_ns_;  ///< of giving the core away; 0: `yields_left_` alone counts
     std::int64_t spin_until_ns_ = 0;
     unsigned sweeps_ = 0;
 };
