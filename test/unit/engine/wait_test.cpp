@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -50,6 +51,51 @@ TEST(Wait, AMessageWakesASleeper)
         node.driver(1).destroy_op(receive);
     }
     EXPECT_GE(parks(), 50U);
+}
+
+// The time is so long that it is never over; without it a wait sleeps after `yields` looks.
+TEST(Wait, LooksForAWhileBeforeItSleepsOnASharedCore)
+{
+    constexpr std::uint64_t looks_needed = 500;
+    config::Knobs knobs;
+    knobs.spin_us = 600'000'000;
+    knobs.yields = 1;
+    InProcessNode node(2, knobs);
+    std::uint32_t got = 0;
+    Op* receive = node.start_receive(1, 0, 1, &got, sizeof got);
+    std::uint64_t looks = 0;
+    std::atomic<bool> is_over{false};
+    std::thread looker([&] {
+        wait_until(
+            node.driver(1), [&] { return ++looks >= looks_needed || receive->word.is_complete(); },
+            std::span<Op* const>(&receive, 1), 1);
+        is_over.store(true, std::memory_order_release);
+    });
+    until([&] {
+        return is_over.load(std::memory_order_acquire) ||
+               node.driver(1).rank().ownership.is_parked();
+    });
+    const std::uint32_t sent = 1;
+    (void)node.start_send(0, 1, 1, &sent, sizeof sent);  // wakes one that sleeps after all
+    looker.join();
+    EXPECT_GE(looks, looks_needed);
+    EXPECT_EQ(node.driver(1).rank().counters.parks.load(), 0U);
+}
+
+TEST(Wait, SleepsAtOnceWhereNoYieldsAreAskedFor)
+{
+    config::Knobs knobs;
+    knobs.spin_us = 600'000'000;
+    knobs.yields = 0;
+    InProcessNode node(2, knobs);
+    std::uint32_t got = 0;
+    Op* receive = node.start_receive(1, 0, 1, &got, sizeof got);
+    std::thread sleeper([&] { wait_for(node.driver(1), receive); });
+    until_parked(node, 1);
+    const std::uint32_t sent = 1;
+    (void)node.start_send(0, 1, 1, &sent, sizeof sent);
+    sleeper.join();
+    EXPECT_EQ(got, sent);
 }
 
 TEST(Wait, TheReceiverWakesTheSenderOfAnOffer)
