@@ -53,14 +53,19 @@ TEST(Wait, AMessageWakesASleeper)
     EXPECT_GE(parks(), 50U);
 }
 
-// The time is so long that it is never over; without it a wait sleeps after `yields` looks.
+/// A wait looks for a time that is never over, unless no yields are asked for.
+config::Knobs patient(std::uint64_t yields)
+{
+    config::Knobs knobs;
+    knobs.spin_us = 600'000'000;
+    knobs.yields = yields;
+    return knobs;
+}
+
 TEST(Wait, LooksForAWhileBeforeItSleepsOnASharedCore)
 {
     constexpr std::uint64_t looks_needed = 500;
-    config::Knobs knobs;
-    knobs.spin_us = 600'000'000;
-    knobs.yields = 1;
-    InProcessNode node(2, knobs);
+    InProcessNode node(2, patient(1));
     std::uint32_t got = 0;
     Op* receive = node.start_receive(1, 0, 1, &got, sizeof got);
     std::uint64_t looks = 0;
@@ -84,10 +89,7 @@ TEST(Wait, LooksForAWhileBeforeItSleepsOnASharedCore)
 
 TEST(Wait, SleepsAtOnceWhereNoYieldsAreAskedFor)
 {
-    config::Knobs knobs;
-    knobs.spin_us = 600'000'000;
-    knobs.yields = 0;
-    InProcessNode node(2, knobs);
+    InProcessNode node(2, patient(0));
     std::uint32_t got = 0;
     Op* receive = node.start_receive(1, 0, 1, &got, sizeof got);
     std::thread sleeper([&] { wait_for(node.driver(1), receive); });
