@@ -210,11 +210,8 @@ void MatchContext::keep(Unexpected* message) noexcept
     last_arrival_ = message;
 }
 
-Unexpected* MatchContext::find(const transport::FrameHeader& wanted) noexcept
+Unexpected* MatchContext::find_kept(const transport::FrameHeader& wanted) noexcept
 {
-    if (first_arrival_ == nullptr) {
-        return nullptr;
-    }
     const Timer timer(*counters_);
     if (!has_wildcard(wanted)) {
         Unexpected* message = bin(wanted).first;

@@ -91,7 +91,10 @@ class MatchContext {
     /// Keeps a message for later.
     void keep(Unexpected* message) noexcept;
     /// The earliest message that `wanted` fits, still kept; null if none does.
-    Unexpected* find(const transport::FrameHeader& wanted) noexcept;
+    Unexpected* find(const transport::FrameHeader& wanted) noexcept
+    {
+        return first_arrival_ != nullptr ? find_kept(wanted) : nullptr;
+    }
     void remove(Unexpected* message) noexcept;
 
     /// After keep() or post(): takes more bins from `allocator` where those there are crowded.
@@ -127,6 +130,7 @@ class MatchContext {
 
     void count_posted(std::uint64_t change) noexcept;
     engine::Op* find_posted(const transport::FrameHeader& message) noexcept;
+    Unexpected* find_kept(const transport::FrameHeader& wanted) noexcept;
     Bin& bin(const transport::FrameHeader& name) noexcept;
     bool is_same(const transport::FrameHeader& a, const transport::FrameHeader& b) const noexcept;
     bool is_collective() const noexcept { return (context_ & 1U) != 0; }

@@ -137,6 +137,27 @@ void take_offer(Driver& driver, MatchContext& context, const transport::Frame& f
     }
 }
 
+/// Posts the receives that were started for later. False: there are none.
+bool post_unposted(Driver& driver)
+{
+    engine::OpList& unposted = part_of(driver.rank()).unposted;
+    if (unposted.is_empty()) {
+        return false;
+    }
+    while (!unposted.is_empty()) {
+        Op* const op = unposted.first();
+        unposted.remove(op);
+        start_receive(driver, op);
+    }
+    return true;
+}
+
+/// The protocols' part of a sweep.
+int poll(Driver& driver)
+{
+    return (post_unposted(driver) ? 1 : 0) + move_distant(driver);
+}
+
 void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t sender)
 {
     MatchContext& context = context_of(driver, frame.header.context);
@@ -145,6 +166,9 @@ void take_message(Driver& driver, const transport::Frame& frame, std::uint32_t s
     if (driver.tracer() != nullptr) [[unlikely]] {
         record_received(driver, sender, frame.header,
                         bytes_named(frame.kind, frame.payload, frame.payload_bytes));
+    }
+    if (receive == nullptr && post_unposted(driver)) [[unlikely]] {
+        receive = context.take_posted(frame.header);
     }
     if (receive == nullptr && meets_expected(driver, frame)) {
         return;
@@ -231,7 +255,7 @@ void register_protocols(engine::Node& node)
     set(transport::FrameKind::distant_offer, &take_message);
     set(transport::FrameKind::distant_request, &take_request);
     set(transport::FrameKind::distant_bytes, &take_bytes);
-    node.poller = &move_distant;
+    node.poller = &poll;
     node.messages.start_send = [](Driver& driver, Op* op) { start_send(driver, op, false); };
     node.messages.start_receive = &start_receive;
     node.messages.receive_at_once = &receive_at_once;
@@ -312,6 +336,11 @@ void start_receive(Driver& driver, Op* op)
     }
     context.remove(message);
     start_matched_receive(driver, op, message);
+}
+
+void start_receive_later(Driver& driver, Op* op)
+{
+    part_of(driver.rank()).unposted.push_back(op);
 }
 
 void take(Driver& driver, Unexpected* message)

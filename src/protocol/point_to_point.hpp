@@ -51,10 +51,17 @@ inline constexpr std::uint32_t any_sender = engine::any_peer;
 /// Starts a receive. `op` says header (with wildcards), address and size of the buffer.
 void start_receive(engine::Driver& driver, engine::Op* op);
 
-/// For a rank that is about to wait for a posted receive and has nothing else under way: looks for
+/// start_receive() for later: the receive is posted by the next sweep, or when a message comes that
+/// no posted one takes; a rank that waits for it before looks for the message at once, and then it
+/// is never posted. So what a start costs does not keep the rank's own next message. Requires: a
+/// name of which no other receive is started meanwhile, and no more than eager_limit bytes, which
+/// come without anybody's help.
+void start_receive_later(engine::Driver& driver, engine::Op* op);
+
+/// For a rank that is about to wait for a started receive and has nothing else under way: looks for
 /// its message as a receive without an op does, which is sooner than in sweeps, and copies what is
-/// there of it while its sender writes. Where none comes soon, or the receive is another one, it is
-/// posted as before. Thread rule: the owner, with the rank's word.
+/// there of it while its sender writes. Where none comes soon, it is posted, as before; another
+/// receive is left alone. Thread rule: the owner, with the rank's word.
 void look_for_posted(engine::Driver& driver, engine::Op* op);
 
 /// Takes a receive back that has not matched. True: it is cancelled and complete.

@@ -153,6 +153,20 @@ bool may_look_alone(Driver& driver)
            rank.invited.is_empty() && rank.offered.is_empty();
 }
 
+/// Takes a started receive back to look for its message. False: it has been matched, or others may
+/// come first.
+bool take_back(Driver& driver, MatchContext& context, Op* receive)
+{
+    engine::OpList& unposted = part_of(driver.rank()).unposted;
+    for (Op* op = unposted.first(); op != nullptr; op = op->next) {
+        if (op == receive) {
+            unposted.remove(op);
+            return true;
+        }
+    }
+    return context.take_back_alone(receive);
+}
+
 /// Reads a message that was offered for that to a receive without an op. False: it is none of
 /// those, or too long, or cannot be read.
 bool read_quickly(Driver& driver, engine::QuickReceive& receive,
@@ -238,7 +252,7 @@ void look_for_posted(Driver& driver, Op* op)
         return;
     }
     MatchContext& context = context_of(driver, op->header.context);
-    if (!context.take_back_alone(op)) {
+    if (!take_back(driver, context, op)) {
         return;
     }
     engine::QuickReceive receive{

@@ -105,7 +105,7 @@ template <typename Way>
                                              std::uint32_t sender)
 {
     MatchContext& context = context_of(driver, receive.wanted.context);
-    if (context.keeps_messages() && context.find(receive.wanted) != nullptr) {
+    if (context.find(receive.wanted) != nullptr) {
         return false;
     }
     engine::RankState& rank = driver.rank();

@@ -21,6 +21,7 @@ struct RankPart {
     Departure* departures = nullptr;     ///< messages that leave for other nodes, the oldest first
     Arrival* arrivals = nullptr;         ///< messages that come from other nodes, likewise
     Lookout lookout;                     ///< of receives of point-to-point messages
+    engine::OpList unposted;             ///< receives that were started to be posted later
 
     bool has_distant() const noexcept { return departures != nullptr || arrivals != nullptr; }
 };

@@ -40,6 +40,41 @@ class LookForPosted : public testing::Test {
     {
         (void)node.start_send(from, receiver, tag, sent.data(), bytes);
     }
+    /// Of the message with that number, as partitioned ones are named.
+    Op* receive_later(std::uint32_t number, std::vector<std::byte>& room)
+    {
+        Op* const op = numbered(receiver, engine::OpKind::receive, number);
+        op->peer = sender;
+        op->address = room.data();
+        op->size_bytes = room.size();
+        start_receive_later(node.driver(receiver), op);
+        return op;
+    }
+    void send_numbered(std::uint32_t number, std::uint64_t bytes)
+    {
+        Op* const op = numbered(sender, engine::OpKind::send, number);
+        op->peer = receiver;
+        op->address = const_cast<std::byte*>(sent.data());
+        op->size_bytes = bytes;
+        start_send(node.driver(sender), op, false);
+    }
+    Op* numbered(std::uint32_t rank, engine::OpKind kind, std::uint32_t number)
+    {
+        Op* const op = node.driver(rank).create_op(kind);
+        op->header = {.context = 1,
+                      .source = static_cast<std::int32_t>(sender),
+                      .tag = 5,
+                      .sequence = number};
+        return op;
+    }
+    std::uint64_t posted_so_far()
+    {
+        return node.driver(receiver).rank().counters.posted_queue_max.load();
+    }
+    std::uint64_t kept_so_far()
+    {
+        return node.driver(receiver).rank().counters.unexpected_queue_max.load();
+    }
     void look(Op* op) { look_for_posted(node.driver(receiver), op); }
     std::uint64_t posted() { return node.driver(receiver).rank().counters.posted_queue.load(); }
     std::uint32_t open() { return node.driver(receiver).rank().open_ops.count(); }
@@ -182,6 +217,87 @@ TEST_F(LookForPosted, MessagesAreWholeWhileTheirSenderWrites)
     }
     writer.join();
     EXPECT_EQ(open(), 0U);
+}
+
+TEST_F(LookForPosted, AReceiveForLaterIsNeverPostedWhereItIsAwaited)
+{
+    Op* const other_one = receive_later(8, other);
+    Op* const op = receive_later(7, target);
+    send_numbered(7, 2000);
+    look(op);
+    ASSERT_TRUE(op->word.is_complete());
+    EXPECT_EQ(op->status_bytes, 2000U);
+    EXPECT_TRUE(holds(target, 2000));
+    EXPECT_EQ(posted_so_far(), 0U);
+    send_numbered(8, 100);
+    look(other_one);
+    EXPECT_TRUE(other_one->word.is_complete());
+    EXPECT_EQ(posted_so_far(), 0U);
+}
+
+TEST_F(LookForPosted, AReceiveForLaterIsPostedWhereItsMessageDoesNotCome)
+{
+    Op* const op = receive_later(7, target);
+    send_numbered(6, 100);
+    look(op);
+    EXPECT_FALSE(op->word.is_complete());
+    EXPECT_EQ(posted(), 1U);
+    send_numbered(7, 100);
+    node.settle();
+    EXPECT_TRUE(op->word.is_complete());
+    EXPECT_EQ(posted(), 0U);
+}
+
+TEST_F(LookForPosted, TheNextSweepPostsAReceiveForLater)
+{
+    Op* const op = receive_later(7, target);
+    EXPECT_EQ(posted(), 0U);
+    node.sweep(receiver);
+    EXPECT_EQ(posted(), 1U);
+    send_numbered(7, 100);
+    node.sweep(receiver);
+    EXPECT_TRUE(op->word.is_complete());
+    EXPECT_EQ(kept_so_far(), 0U);
+}
+
+TEST_F(LookForPosted, AMessageOfAReceiveForLaterIsNotKept)
+{
+    Op* const op = receive_later(7, target);
+    Op* const other_one = receive_later(8, other);
+    send_numbered(8, 100);
+    send_numbered(7, 200);
+    node.sweep(receiver);
+    ASSERT_TRUE(op->word.is_complete());
+    ASSERT_TRUE(other_one->word.is_complete());
+    EXPECT_EQ(op->status_bytes, 200U);
+    EXPECT_EQ(other_one->status_bytes, 100U);
+    EXPECT_EQ(kept_so_far(), 0U);
+}
+
+TEST_F(LookForPosted, AReceiveForLaterFindsAMessageThatWasKeptBefore)
+{
+    send_numbered(7, 200);
+    send_numbered(8, 100);
+    node.sweep(receiver);
+    EXPECT_EQ(kept_so_far(), 2U);
+    Op* const awaited = receive_later(7, target);
+    look(awaited);
+    EXPECT_TRUE(awaited->word.is_complete());
+    Op* const swept = receive_later(8, other);
+    node.sweep(receiver);
+    EXPECT_TRUE(swept->word.is_complete());
+    EXPECT_EQ(posted_so_far(), 0U);
+}
+
+TEST_F(LookForPosted, ATruncatedMessageOfAReceiveForLaterIsAnError)
+{
+    std::vector<std::byte> small(100);
+    Op* const op = receive_later(7, small);
+    send_numbered(7, 200);
+    look(op);
+    node.settle();
+    ASSERT_TRUE(op->word.is_complete());
+    EXPECT_EQ(op->error, OpError::truncated);
 }
 
 }  // namespace
