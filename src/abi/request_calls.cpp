@@ -6,9 +6,11 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "abi/message_calls.hpp"
+#include "abi/request_endings.hpp"
 #include "abi/sync_calls.hpp"
 #include "abi/transfer.hpp"
 #include "abi_calls.hpp"
@@ -97,127 +99,6 @@ template <typename Body>
     return error == MPI_SUCCESS ? body(array.ops()) : error;
 }
 
-MPI_Status* status_at(MPI_Status* array, std::size_t index)
-{
-    return array != MPI_STATUSES_IGNORE ? &array[index] : MPI_STATUS_IGNORE;
-}
-
-/// What a call says of no request; its error field is MPI_SUCCESS (MPI-5.0, 3.7.3).
-void set_empty(MPI_Status* status)
-{
-    if (status != MPI_STATUS_IGNORE) {
-        object::clear_status(*status);
-    }
-}
-
-/// Errors of this operation go to its communicator's handler.
-void blame(Call& call, const Op& op)
-{
-    if (object::communicator_of(op) != nullptr) {
-        call.set_error_source(object::communicator_of(op));
-    }
-}
-
-int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status,
-           object::FreedRequests& freed)
-{
-    object::settle(rank_of(call), *op);
-    if (op->error != engine::OpError::none) [[unlikely]] {
-        blame(call, *op);
-        explain(call, *op);
-    }
-    return object::finish_request(freed.instance(), request, op, status, freed);
-}
-
-int finish(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
-{
-    object::FreedRequests freed(call.instance());
-    return finish(call, request, op, status, freed);
-}
-
-/// Ops of the rank may belong to several instances.
-bool is_spread(const Call& call) noexcept
-{
-    return call.rank().is_spread.load(std::memory_order_relaxed);  // relaxed: see there
-}
-
-/// Goes where the op belongs. True: it was elsewhere.
-bool follow(Call& call, const Op& op)
-{
-    object::Instance& home = rank_of(call).instance_of(op);
-    const bool is_elsewhere = &home != &call.instance();
-    call.move_to(home);
-    return is_elsewhere;
-}
-
-/// How calls end what is complete: its request is over, and in a list each status says what became
-/// of it. An op that is null is that of no request.
-class Finisher {
-  public:
-    Finisher(Call& call, MPI_Request* requests)
-        : call_(call), requests_(requests), freed_(call.instance())
-    {
-    }
-
-    int end_one(std::size_t index, Op* op, MPI_Status* status)
-    {
-        if (op == nullptr) {
-            set_empty(status);
-            return MPI_SUCCESS;
-        }
-        if (is_spread(call_) && follow(call_, *op)) [[unlikely]] {
-            freed_.move_to(call_.instance());
-        }
-        return finish(call_, &requests_[index], op, status, freed_);
-    }
-
-    void end_listed(std::size_t index, Op* op, MPI_Status* status)
-    {
-        const int error = end_one(index, op, status);
-        if (status != MPI_STATUS_IGNORE) {
-            status->MPI_ERROR = error;
-        }
-        if (error != MPI_SUCCESS) {
-            has_failed_ = true;
-        }
-    }
-
-    int result() const { return has_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS; }
-
-  private:
-    Call& call_;
-    MPI_Request* requests_;
-    object::FreedRequests freed_;
-    bool has_failed_ = false;
-};
-
-/// The other way: requests stay, only their statuses are shown. Errors belong to the calls that
-/// will complete them.
-class Looker {
-  public:
-    explicit Looker(Call& call) : call_(call) {}
-
-    int end_one(std::size_t, Op* op, MPI_Status* status)
-    {
-        if (op == nullptr) {
-            set_empty(status);
-            return MPI_SUCCESS;
-        }
-        if (is_spread(call_)) [[unlikely]] {
-            (void)follow(call_, *op);
-        }
-        object::settle(rank_of(call_), *op);
-        (void)object::report(*op, status);
-        return MPI_SUCCESS;
-    }
-
-    void end_listed(std::size_t index, Op* op, MPI_Status* status) { end_one(index, op, status); }
-    int result() const { return MPI_SUCCESS; }
-
-  private:
-    Call& call_;
-};
-
 bool is_partitioned(const Op& op)
 {
     object::Persistent* const starter = object::starter_of(op);
@@ -278,6 +159,25 @@ void await_all(Call& call, std::span<Op* const> ops)
     }
     engine::wait_until(*call.instance().driver, all_over, ops,
                        static_cast<std::int32_t>(ops.size()));
+}
+
+/// Requests that a set of them can name, by their places.
+constexpr std::size_t set_max = 64;
+
+/// Ends those of the first `set_max` ops that are over, while the others are under way, and leaves
+/// null in their places; the set of these. Not those with something kept, whose end may run code
+/// of the program.
+std::uint64_t end_early(std::span<Op*> ops, MPI_Status* statuses, Finisher& finisher)
+{
+    std::uint64_t ended = 0;
+    for (std::size_t i = 0; i < std::min(ops.size(), set_max); ++i) {
+        if (ops[i] != nullptr && ops[i]->word.is_complete() &&
+            object::keep_of(*ops[i]) == nullptr) {
+            finisher.end_listed(i, std::exchange(ops[i], nullptr), status_at(statuses, i));
+            ended |= std::uint64_t{1} << i;
+        }
+    }
+    return ended;
 }
 
 /// Waits for those of one instance after the other, inside it.
@@ -347,11 +247,15 @@ int await_complete(Call& call, std::span<Op* const> ops)
     return found;
 }
 
+/// All but those that were ended before.
 template <typename Ending>
-int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending&& ending)
+int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending&& ending,
+            std::uint64_t ended = 0)
 {
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ending.end_listed(i, ops[i], status_at(statuses, i));
+        if (i >= set_max || (ended >> i & 1U) == 0) {
+            ending.end_listed(i, ops[i], status_at(statuses, i));
+        }
     }
     return ending.result();
 }
@@ -440,7 +344,7 @@ int end_request(Call& call, MPI_Request* request, Op* op, MPI_Status* status)
     object::Instance& instance = rank_of(call).instance_of(*op);
     const object::Inside inside(instance);
     object::FreedRequests freed(instance);
-    return finish(call, request, op, status, freed);
+    return finish_op(call, request, op, status, freed);
 }
 
 int refuse_inactive(Call& call, MPI_Request given)
@@ -462,18 +366,21 @@ int Wait(Call& call, MPI_Request* request, MPI_Status* status)
     }
     protocol::look_for_posted(*call.instance().driver, op);
     engine::wait_for(*call.instance().driver, op);
-    return finish(call, request, op, status);
+    return finish_op(call, request, op, status);
 }
 
 int Waitall(Call& call, int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
+    return with_ops(call, count, requests, [&](std::span<Op*> ops) {
+        Finisher finisher(call, requests);
+        std::uint64_t ended = 0;
         if (is_spread(call)) [[unlikely]] {
             await_all_spread(call, ops);
         } else {
+            ended = end_early(ops, statuses, finisher);
             await_all(call, ops);
         }
-        return end_all(ops, statuses, Finisher(call, requests));
+        return end_all(ops, statuses, finisher, ended);
     });
 }
 
@@ -588,7 +495,7 @@ int Cancel(Call& call, MPI_Request* request)
         return call.fail(MPI_ERR_REQUEST, "a partitioned request cannot be cancelled");
     }
     if (op->kind == engine::OpKind::receive) {
-        (void)follow(call, *op);  // one with a sync object may be elsewhere
+        (void)follow_op(call, *op);  // one with a sync object may be elsewhere
         // A receive that has matched completes as if nothing had been asked; sends always do.
         (void)protocol::cancel_receive(*call.instance().driver, op);
     }

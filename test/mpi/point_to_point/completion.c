@@ -234,6 +234,41 @@ static void finish_by(struct check* t, enum how how)
     free(out);
 }
 
+// Requests that are over when the call begins and requests that end during it, in one list with
+// some that are none: each status tells of its own.
+static void over_before_and_after(struct check* t)
+{
+    enum { rounds = 50, receive = 0, sent = 1, none = 2, idle = 3, started = 4, listed = 5 };
+    const int to = (t->rank + 1) % t->size, from = (t->rank + t->size - 1) % t->size;
+    int in = -1, out = 0, unused = 0, count = -1;
+    MPI_Request inactive, persistent;
+    MPI_Status statuses[listed];
+    CHECK_CALL(t, MPI_Recv_init(&unused, 1, MPI_INT, from, 7, MPI_COMM_WORLD, &inactive));
+    CHECK_CALL(t, MPI_Send_init(&out, 1, MPI_INT, MPI_PROC_NULL, 8, MPI_COMM_WORLD, &persistent));
+    for (int round = 0; round < rounds; ++round) {
+        MPI_Request requests[listed] = {
+            [none] = MPI_REQUEST_NULL, [idle] = inactive, [started] = persistent};
+        for (int i = 0; i < listed; ++i)
+            spoil(&statuses[i]);
+        out = 100 * t->rank + round;
+        CHECK_CALL(t, MPI_Irecv(&in, 1, MPI_INT, from, 6, MPI_COMM_WORLD, &requests[receive]));
+        CHECK_CALL(t, MPI_Start(&requests[started]));
+        CHECK_CALL(t, MPI_Isend(&out, 1, MPI_INT, to, 6, MPI_COMM_WORLD, &requests[sent]));
+        CHECK_CALL(t, MPI_Waitall(listed, requests, statuses));
+        CHECK_INT(t, in, 100 * from + round);
+        CHECK_INT(t, statuses[receive].MPI_SOURCE, from);
+        CHECK_INT(t, statuses[receive].MPI_TAG, 6);
+        CHECK_CALL(t, MPI_Get_count(&statuses[receive], MPI_INT, &count));
+        CHECK_INT(t, count, 1);
+        check_empty(t, &statuses[none]);
+        check_empty(t, &statuses[idle]);
+        CHECK(t, requests[receive] == MPI_REQUEST_NULL && requests[sent] == MPI_REQUEST_NULL);
+        CHECK(t, requests[idle] == inactive && requests[started] == persistent);
+    }
+    CHECK_CALL(t, MPI_Request_free(&inactive));
+    CHECK_CALL(t, MPI_Request_free(&persistent));
+}
+
 // Waitany with one finished receive among unfinished ones returns although the others never
 // finish before this rank goes on.
 static void waitany_does_not_wait_for_all(struct check* t)
@@ -266,6 +301,7 @@ static int test_main(void)
     tests_before_and_after(&t);
     for (int how = 0; how < how_count; ++how)
         finish_by(&t, (enum how)how);
+    over_before_and_after(&t);
     waitany_does_not_wait_for_all(&t);
     return check_finish(&t);
 }
