@@ -101,11 +101,10 @@ int make(Call& call, engine::OpKind kind, const void* buf, int partitions, MPI_C
 Partitioned* find(Call& call, MPI_Request request, bool* is_active)
 {
     Rank& rank = rank_of(call);
-    object::Persistent* found = object::find_inactive(rank, request);
-    *is_active = found == nullptr;
-    if (const engine::Op* const op = object::find_request(rank, request); op != nullptr) {
-        found = object::starter_of(*op);
-    }
+    const engine::Op* const op = object::find_request(rank, request);
+    *is_active = op != nullptr;
+    object::Persistent* const found =
+        *is_active ? object::starter_of(*op) : object::find_inactive(rank, request);
     Partitioned* const partitioned = found != nullptr ? found->as_partitioned() : nullptr;
     if (partitioned == nullptr) {
         call.fail(MPI_ERR_REQUEST,

@@ -2,7 +2,9 @@
 // Persistent messages (MPI-5.0 section 3.9), the start of every persistent request, and generalized
 // requests (section 13.2).
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "abi/sync_calls.hpp"
@@ -51,12 +53,12 @@ class PersistentMessage final : public Persistent {
             return start_usual();
         }
         if (transfer_.peer == MPI_PROC_NULL) {
-            return mode_ == Mode::receive ? make_null_receive(rank().first()) : done_op();
+            return mode_ == Mode::receive ? make_null_receive(rank().first()) : own_op();
         }
         if (mode_ == Mode::buffered) {
             const base::Result<bool> sent = buffer_send(rank(), *communicator(), transfer_);
             complaint_ = sent ? "" : sent.sentence();
-            return sent && sent.value() ? done_op() : nullptr;
+            return sent && sent.value() ? own_op() : nullptr;
         }
         const object::Inside inside(communicator()->instance_for(transfer_.tag));
         if (mode_ == Mode::receive) {
@@ -64,7 +66,7 @@ class PersistentMessage final : public Persistent {
         }
         if (mode_ == Mode::standard &&
             send_at_once(rank(), *communicator(), transfer_, engine::Sender::goes_on)) {
-            return done_op();
+            return own_op();
         }
         return begin_send(rank(), *communicator(), transfer_, mode_ == Mode::synchronous);
     }
@@ -98,7 +100,7 @@ class PersistentMessage final : public Persistent {
         if (mode_ != Mode::receive) {
             return protocol::send_at_once(driver, peer_, name_, address, transfer_.bytes,
                                           engine::Sender::goes_on)
-                       ? done_op()
+                       ? own_op()
                        : begin_send(rank(), *communicator(), transfer_, false);
         }
         engine::QuickReceive wanted{
@@ -159,18 +161,21 @@ int look_for_inactive(Call& call, MPI_Request request, int index, Persistent** i
                      static_cast<std::size_t>(object::bits_of(request)), why);
 }
 
+/// Says why a start has failed.
+[[gnu::cold, gnu::noinline]] int refuse_start(Call& call, const Persistent& idle)
+{
+    const std::string complaint = idle.complaint();
+    return complaint.empty() ? fail_for_memory(call)
+                             : call.fail(MPI_ERR_BUFFER, "%s", complaint.c_str());
+}
+
 int start_inactive(Call& call, MPI_Request request, Persistent* idle)
 {
     call.set_error_source(idle->communicator());
     if (idle->facts().takes_any_tag && idle->communicator()->spreads_tags()) [[unlikely]] {
         return refuse_any_tag(call, *idle->communicator());
     }
-    if (!idle->activate(request)) [[unlikely]] {
-        const std::string complaint = idle->complaint();
-        return complaint.empty() ? fail_for_memory(call)
-                                 : call.fail(MPI_ERR_BUFFER, "%s", complaint.c_str());
-    }
-    return MPI_SUCCESS;
+    return idle->activate(request) ? MPI_SUCCESS : refuse_start(call, *idle);
 }
 
 int start(Call& call, MPI_Request request, int index)
@@ -185,18 +190,19 @@ int start(Call& call, MPI_Request request, int index)
     return start_inactive(call, request, idle);
 }
 
-/// Starts the short sends among the first 64 requests, each of which sets its bit in `started`.
-int start_short_sends(Call& call, int count, const MPI_Request requests[], std::uint64_t* started)
+/// Starts the short sends among the first requests. `left` says which of these are left to start,
+/// null in the place of others.
+int start_short_sends(Call& call, std::span<const MPI_Request> requests, Persistent** left)
 {
-    for (int index = 0; index < std::min(count, 64); ++index) {
+    for (std::size_t index = 0; index < requests.size(); ++index) {
         Persistent* const idle = object::find_inactive(rank_of(call), requests[index]);
+        left[index] = idle;
         if (idle == nullptr || !idle->facts().is_short_send) {
             continue;
         }
         if (const int error = start_inactive(call, requests[index], idle); error != MPI_SUCCESS) {
             return error;
         }
-        *started |= std::uint64_t{1} << static_cast<unsigned>(index);
     }
     return MPI_SUCCESS;
 }
@@ -244,16 +250,24 @@ int Startall(Call& call, int count, MPI_Request requests[])
 {
     // In an order of its own (MPI-5.0 section 3.9): what is short is under way while receives are
     // posted. Longer messages had better find theirs.
-    std::uint64_t started = 0;
-    if (const int error = start_short_sends(call, count, requests, &started);
+    constexpr std::size_t first_max = 64;
+    Persistent* left[first_max];
+    const std::size_t first_count = std::min(static_cast<std::size_t>(count), first_max);
+    if (const int error = start_short_sends(call, {requests, first_count}, left);
         error != MPI_SUCCESS) {
         return error;
     }
     for (int index = 0; index < count; ++index) {
-        if (index < 64 && (started >> static_cast<unsigned>(index) & 1U) != 0) {
+        const auto place = static_cast<std::size_t>(index);
+        Persistent* const idle = place < first_count ? left[place] : nullptr;
+        if (idle != nullptr && idle->facts().is_short_send) {
             continue;
         }
-        if (const int error = start(call, requests[index], index); error != MPI_SUCCESS) {
+        // A request that is named twice is active by now.
+        const int error = idle != nullptr && !idle->is_active()
+                              ? start_inactive(call, requests[index], idle)
+                              : start(call, requests[index], index);
+        if (error != MPI_SUCCESS) {
             return error;
         }
     }

@@ -13,6 +13,7 @@
 #include "abi/check.hpp"
 #include "abi/message_calls.hpp"
 #include "engine/post.hpp"
+#include "object/partitioned.hpp"
 #include "object/request.hpp"
 #include "object/status.hpp"
 #include "platform/cpu.hpp"
@@ -368,6 +369,23 @@ constexpr std::uint64_t turns_outside = 32;
     *request = object::make_request(*message.instance, *message.comm, op);
     message.instance->door.leave_in_line();
     return true;
+}
+
+/// A partition of a send that is active.
+[[gnu::always_inline]] inline bool Pready(int partition, MPI_Request request)
+{
+    object::RankAccess* const access = usual_rank();
+    if (access == nullptr || !access->door->enter_at_home()) [[unlikely]] {
+        return false;
+    }
+    object::Partitioned* const found = object::find_active_send(*access, request);
+    const bool is_usual = found != nullptr && partition >= 0 && partition < found->partitions() &&
+                          !found->is_ready(partition);
+    if (is_usual) [[likely]] {
+        found->make_ready(partition);
+    }
+    access->door->leave_in_line();
+    return is_usual;
 }
 
 /// Sends to the rank itself that are over, as post_beside() leaves them: they need no lock either.

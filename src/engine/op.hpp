@@ -160,6 +160,15 @@ struct alignas(platform::cache_line_bytes) Op {
         const data::TypedElements* elements;
     };
 
+    /// Makes an op that is over ready for another message of the same name, peer and buffer.
+    /// Requires: complete, and its owner alone knows it.
+    void start_again() noexcept
+    {
+        word.reset();
+        error = OpError::none;
+        is_open = false;
+    }
+
     /// Requires: nothing hangs there.
     [[nodiscard]] sync::AttachResult hang_trigger() noexcept
     {

@@ -166,12 +166,18 @@ class alignas(64) HandlePool {
         if (table_.find(from, bits) == nullptr) [[unlikely]] {
             return false;
         }
+        change_live(bits, to, object);
+        return true;
+    }
+
+    /// change() of a handle that is live, as the caller has just seen.
+    void change_live(HandleBits bits, Kind to, void* object) noexcept
+    {
         Slot& slot = table_.slots_[(bits - table_.base_) / slot_bytes];
         // relaxed: the key publishes it.
         slot.object.store(object, std::memory_order_relaxed);
         // (3) release, pairs with (1).
         slot.key.store(HandleTable::key_of(to, bits), std::memory_order_release);
-        return true;
     }
 
     /// Several threads may call from now on; the calling one pays little for it until another one

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "engine/joint.hpp"
+#include "engine/post.hpp"
 #include "object/communicator.hpp"
 #include "object/rank.hpp"
 #include "protocol/point_to_point.hpp"
@@ -36,10 +37,16 @@ Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Descripti
       number_(description.peer != MPI_PROC_NULL
                   ? communicator.count_partitioned(is_send(), description.peer, description.tag)
                   : 0),
+      peer_(description.peer != MPI_PROC_NULL
+                ? communicator.scope().peer(static_cast<std::uint32_t>(description.peer))
+                : engine::any_peer),
       is_one_message_(description.peer != MPI_PROC_NULL && chunks_ == 1 && description.is_one_run &&
-                      total_bytes_ <= rank.driver().node().whole_bytes_max),
-      name_(name_of(0))
+                      total_bytes_ <= rank.driver().node().whole_bytes_max && own_op() != nullptr)
 {
+    if (is_one_message_) {
+        describe_one();
+        is_short_ = total_bytes_ <= rank.driver().node().knobs.eager_limit;
+    }
     if (!description_.is_one_run) {
         packed_ = std::make_unique_for_overwrite<std::byte[]>(total_bytes_);
     }
@@ -51,9 +58,6 @@ Partitioned::Partitioned(Rank& rank, Communicator& communicator, const Descripti
 
 std::uint64_t Partitioned::chunk_begin(std::uint64_t chunk) const noexcept
 {
-    if (chunks_ == 1) {
-        return chunk * total_bytes_;  // messages are short then, and divisions long
-    }
     // Without overflow: chunks are few.
     return total_bytes_ / chunks_ * chunk + total_bytes_ % chunks_ * chunk / chunks_;
 }
@@ -91,11 +95,6 @@ transport::FrameHeader Partitioned::name_of(std::uint64_t chunk) const noexcept
             .sequence = number_ * chunks_max + static_cast<std::uint32_t>(chunk)};
 }
 
-std::uint32_t Partitioned::peer() const noexcept
-{
-    return communicator()->scope().peer(static_cast<std::uint32_t>(description_.peer));
-}
-
 engine::Op* Partitioned::make_chunk(std::uint64_t chunk)
 {
     engine::Op* const op = rank().driver().create_op(facts().kind);
@@ -103,7 +102,7 @@ engine::Op* Partitioned::make_chunk(std::uint64_t chunk)
         return nullptr;
     }
     op->header = name_of(chunk);
-    op->peer = peer();
+    op->peer = peer_;
     const std::uint64_t begin = chunk_begin(chunk);
     op->address = bytes() + begin;
     op->size_bytes = chunk_begin(chunk + 1) - begin;
@@ -158,23 +157,40 @@ void Partitioned::count_wanted()
     }
 }
 
+void Partitioned::describe_one() noexcept
+{
+    engine::Op& op = *own_op();
+    op.header = name_of(0);
+    op.peer = peer_;
+    op.address = description_.first_byte;
+    op.size_bytes = total_bytes_;
+}
+
 engine::Op* Partitioned::start_one()
 {
-    parts_.clear();
-    engine::QuickReceive wanted{.wanted = name_, .address = bytes(), .size_bytes = total_bytes_};
-    engine::Op* const op = is_send() ? make_chunk(0) : receive(rank().driver(), wanted, peer());
-    if (op != nullptr && !is_own_op(op)) {
-        parts_.push_back(op);
+    engine::Op* const op = own_op();
+    op->start_again();
+    if (is_send()) {
+        unready_ = description_.partitions;
+    } else if (is_short_) [[likely]] {
+        protocol::start_receive_later(rank().driver(), op);
+    } else {
+        protocol::start_receive(rank().driver(), op);
     }
     return op;
 }
 
-void Partitioned::send_one()
+[[gnu::always_inline]] inline void Partitioned::make_one_ready()
 {
+    if (--unready_ != 0) {
+        return;
+    }
     engine::Driver& driver = rank().driver();
-    engine::Op* const op = parts_.front();
-    if (protocol::send_at_once(driver, op->peer, name_, op->address, op->size_bytes,
-                               engine::Sender::goes_on)) {
+    engine::Op* const op = own_op();
+    const bool goes_whole = is_short_ || protocol::goes_whole(driver, op->peer, op->size_bytes,
+                                                              engine::Sender::goes_on);
+    if (goes_whole && driver.try_post_whole(op->peer, op->header, op->address, op->size_bytes))
+        [[likely]] {
         driver.complete(op);
     } else {
         protocol::start_send(driver, op, false);
@@ -184,6 +200,9 @@ void Partitioned::send_one()
 engine::Op* Partitioned::start()
 {
     ++runs_;
+    if (is_one_message_) [[likely]] {
+        return start_one();
+    }
     if (is_send()) {
         missing_ = wanted_;
     } else if (packed_ != nullptr) {
@@ -198,9 +217,6 @@ engine::Op* Partitioned::start()
             driver.complete(op);
         }
         return op;
-    }
-    if (is_one_message_) [[likely]] {
-        return start_one();
     }
     engine::Op* const whole = make_whole();
     if (whole == nullptr) {
@@ -218,13 +234,11 @@ engine::Op* Partitioned::start()
     return whole;
 }
 
-void Partitioned::make_ready(int partition)
+[[gnu::flatten]] void Partitioned::make_ready(int partition)
 {
     ready_in_[static_cast<std::size_t>(partition)] = runs_;
     if (is_one_message_) [[likely]] {
-        if (--missing_.front() == 0) {
-            send_one();
-        }
+        make_one_ready();
         return;
     }
     if (description_.peer == MPI_PROC_NULL) {
@@ -253,6 +267,9 @@ void Partitioned::unpack_once(int partition)
 
 bool Partitioned::has_arrived(int partition)
 {
+    if (is_one_message_) {
+        return own_op()->word.is_complete();
+    }
     if (parts_.empty()) {
         return true;
     }

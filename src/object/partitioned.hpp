@@ -71,11 +71,11 @@ class Partitioned final : public Persistent {
     TypedBlock block_of(int partition) const;
     std::byte* bytes() noexcept;
     transport::FrameHeader name_of(std::uint64_t chunk) const noexcept;
-    /// As the driver knows it. Requires: not MPI_PROC_NULL.
-    std::uint32_t peer() const noexcept;
     engine::Op* make_chunk(std::uint64_t chunk);
+    /// Names the message of the own op, where it travels as one.
+    void describe_one() noexcept;
     engine::Op* start_one();
-    void send_one();
+    void make_one_ready();
     bool make_chunks();
     /// The op of the request: the only chunk's, or one that all chunks' are part of.
     engine::Op* make_whole();
@@ -90,10 +90,12 @@ class Partitioned final : public Persistent {
     std::uint32_t chunks_;
     std::uint32_t number_;
     std::unique_ptr<std::byte[]> packed_;  ///< where elements have gaps
-    /// Its bytes travel as one short message, from and to where they lie. Its op is that of the
-    /// request then, keeps nothing, and is over when the message is.
+    std::uint32_t peer_;                   ///< as the driver knows it, unless it is MPI_PROC_NULL
+    /// Its bytes travel as one short message, from and to where they lie, by the own op: which
+    /// stands for the operation, and is over when the message is.
     bool is_one_message_;
-    transport::FrameHeader name_;     ///< of such a message
+    bool is_short_ = false;           ///< such a message, which comes without being asked for
+    int unready_ = 0;                 ///< partitions of such a send that are not ready
     std::uint64_t runs_ = 0;          ///< started so far
     std::vector<engine::Op*> parts_;  ///< of the active operation, by chunk; none: all is there
     // Of sends: partitions that a chunk waits for, when the operation starts and now; the run in
@@ -103,5 +105,14 @@ class Partitioned final : public Persistent {
     std::vector<std::uint64_t> ready_in_;
     std::vector<bool> is_unpacked_;  ///< receives
 };
+
+/// The active partitioned send behind a handle, or null.
+inline Partitioned* find_active_send(const RankAccess& rank, MPI_Request request) noexcept
+{
+    const auto* const op = rank.handles->find<engine::Op>(request);
+    Persistent* const starter = op != nullptr ? starter_of(*op) : nullptr;
+    Partitioned* const found = starter != nullptr ? starter->as_partitioned() : nullptr;
+    return found != nullptr && found->is_send() ? found : nullptr;
+}
 
 }  // namespace headway::object

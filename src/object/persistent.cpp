@@ -13,11 +13,11 @@ Persistent::Persistent(Rank& rank, Communicator& communicator, const Facts& fact
     : rank_(rank),
       communicator_(&communicator),
       facts_(facts),
-      done_op_(rank.driver().create_op(facts.kind))
+      own_op_(rank.driver().create_op(facts.kind))
 {
     communicator_->add_reference();
-    if (done_op_ != nullptr) {
-        rank.driver().complete(done_op_);
+    if (own_op_ != nullptr) {
+        rank.driver().complete(own_op_);
     }
 }
 
@@ -26,8 +26,8 @@ Persistent::~Persistent()
     if (binding_ != nullptr) {
         unbind(rank_, *this);
     }
-    if (done_op_ != nullptr) {
-        rank_.driver().destroy_op(done_op_);
+    if (own_op_ != nullptr) {
+        rank_.driver().destroy_op(own_op_);
     }
     communicator_->drop_reference();
 }
@@ -36,8 +36,8 @@ engine::Op* Persistent::receive(engine::Driver& driver, engine::QuickReceive& wa
                                 std::uint32_t sender)
 {
     if (rank_.tracer == nullptr && protocol::take_next(driver, wanted, sender)) {
-        protocol::note_taken(*done_op_, wanted);
-        return done_op_;
+        protocol::note_taken(*own_op_, wanted);
+        return own_op_;
     }
     engine::Op* const op = driver.create_op(engine::OpKind::receive);
     if (op != nullptr) [[likely]] {
@@ -46,23 +46,15 @@ engine::Op* Persistent::receive(engine::Driver& driver, engine::QuickReceive& wa
     return op;
 }
 
-bool Persistent::activate(MPI_Request handle)
+void Persistent::attach_run(engine::Op* op)
 {
-    engine::Op* const op = start();
-    if (op == nullptr) [[unlikely]] {
-        return false;
-    }
-    op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
-    rank_.pool().change(Kind::idle_request, bits_of(handle), Kind::request, op);
-    if (binding_ != nullptr) [[unlikely]] {
-        attach_request(rank_, *binding_, op);
-    }
-    return true;
+    attach_request(rank_, *binding_, op);
 }
 
 int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status)
 {
-    rank_.pool().change(Kind::request, bits_of(handle), Kind::idle_request, this);
+    is_active_ = false;
+    rank_.pool().change_live(bits_of(handle), Kind::idle_request, this);
     if (!is_own_op(op)) {
         return end_op(instance, op, status);
     }
@@ -73,7 +65,7 @@ int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_
 MPI_Request make_persistent(Rank& rank, Persistent* made)
 {
     HandleBits bits = 0;
-    if (made->done_op_ != nullptr) {
+    if (made->own_op_ != nullptr) {
         bits = rank.pool().acquire(Kind::idle_request, made);
     }
     if (bits == 0) {

@@ -47,13 +47,14 @@ class Persistent {
     Communicator* communicator() const noexcept { return communicator_; }
     Rank& rank() const noexcept { return rank_; }
     const Facts& facts() const noexcept { return facts_; }
-    /// A complete op that stands for operations that were over when they started.
-    bool is_own_op(const engine::Op* op) const noexcept { return op == done_op_; }
+    bool is_own_op(const engine::Op* op) const noexcept { return op == own_op_; }
 
     /// The event of each run, where the request is attached to a sync object; else null.
     engine::SyncEvent* binding() const noexcept { return binding_; }
     /// Attaches each run from now on, or no run any more.
     void bind(engine::SyncEvent* event) noexcept { binding_ = event; }
+
+    bool is_active() const noexcept { return is_active_; }
 
     /// Null: it is not partitioned. Those that are belong to their active op, and so cannot be
     /// freed before it is over.
@@ -61,7 +62,7 @@ class Persistent {
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// complaint() says why not.
-    bool activate(MPI_Request handle);
+    bool activate(MPI_Request handle);  // in object/request.hpp
     /// Of the start that has failed: empty where the node heap is exhausted; else what is wrong
     /// with the buffer that messages go through.
     virtual std::string complaint() const { return {}; }
@@ -71,20 +72,25 @@ class Persistent {
   protected:
     /// Starts it. Null: it could not.
     virtual engine::Op* start() = 0;
-    /// The op of something that is over already.
-    engine::Op* done_op() const noexcept { return done_op_; }
-    /// Receives a message that comes whole from `sender`, which is named: done_op() has what was
+    /// The request's own op: complete while the request is inactive, so that it stands for
+    /// operations that are over when they start; others may start it again. It outlives them, and
+    /// nothing may be kept with it.
+    engine::Op* own_op() const noexcept { return own_op_; }
+    /// Receives a message that comes whole from `sender`, which is named: own_op() has what was
     /// there already, else a new op is posted. Null: the node heap is exhausted.
     engine::Op* receive(engine::Driver& driver, engine::QuickReceive& wanted, std::uint32_t sender);
 
   private:
     friend MPI_Request make_persistent(Rank& rank, Persistent* made);
 
+    void attach_run(engine::Op* op);
+
     Rank& rank_;
     Communicator* communicator_;
     Facts facts_;
-    engine::Op* done_op_;
+    engine::Op* own_op_;
     engine::SyncEvent* binding_ = nullptr;
+    bool is_active_ = false;
 };
 
 /// An inactive request, which owns `made`. MPI_REQUEST_NULL, and `made` is gone: the node heap or

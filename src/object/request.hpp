@@ -38,6 +38,21 @@ inline engine::Op* find_request(const Rank& rank, MPI_Request request) noexcept
     return rank.handles->find<engine::Op>(request);
 }
 
+inline bool Persistent::activate(MPI_Request handle)
+{
+    engine::Op* const op = start();
+    if (op == nullptr) [[unlikely]] {
+        return false;
+    }
+    is_active_ = true;
+    op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
+    rank_.pool().change_live(bits_of(handle), Kind::request, op);
+    if (binding_ != nullptr) [[unlikely]] {
+        attach_run(op);
+    }
+    return true;
+}
+
 inline Communicator* communicator_of(const engine::Op& op) noexcept
 {
     const Persistent* const starter = starter_of(op);

@@ -292,6 +292,22 @@ static void freed_and_cancelled(struct check* t)
     CHECK_INT(t, in, 12);
 }
 
+// The second one is active by then, whether it is started before all others or in its turn.
+static void named_twice(struct check* t, MPI_Request receive)
+{
+    int value = 0;
+    MPI_Request sent, starts[2] = {receive, receive};
+    REFUSED(t, MPI_Startall(2, starts), MPI_ERR_REQUEST);
+    CHECK_CALL(t, MPI_Cancel(&receive));
+    CHECK_CALL(t, MPI_Wait(&receive, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Send_init(&value, 1, MPI_INT, t->rank, 77, MPI_COMM_WORLD, &sent));
+    starts[0] = starts[1] = sent;
+    REFUSED(t, MPI_Startall(2, starts), MPI_ERR_REQUEST);
+    CHECK_CALL(t, MPI_Recv(&value, 1, MPI_INT, t->rank, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Request_free(&sent));
+}
+
 static void refused(struct check* t)
 {
     int value = 0;
@@ -312,6 +328,7 @@ static void refused(struct check* t)
         REFUSED(t, MPI_Start(&receive), MPI_ERR_REQUEST);
         CHECK_CALL(t, MPI_Cancel(&receive));
         CHECK_CALL(t, MPI_Wait(&receive, MPI_STATUS_IGNORE));
+        named_twice(t, receive);
     }
     CHECK_CALL(t, MPI_Cancel(&plain));
     CHECK_CALL(t, MPI_Wait(&plain, MPI_STATUS_IGNORE));

@@ -29,6 +29,12 @@ bool Irecv(const Arguments&...) noexcept
 }
 
 template <typename... Arguments>
+bool Pready(const Arguments&...) noexcept
+{
+    return false;
+}
+
+template <typename... Arguments>
 bool Waitall(const Arguments&...) noexcept
 {
     return false;
