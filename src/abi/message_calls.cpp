@@ -51,13 +51,19 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
 bool receive_at_once(object::Instance& at, const Communicator& comm, const Transfer& transfer,
                      MPI_Status* status)
 {
+    data::TypedElements elements;
     if (transfer.is_special) [[unlikely]] {
-        return false;
+        // Longer ones are taken in pieces, by both ranks.
+        if (at.rank.compares_types || transfer.bytes > at.driver->node().knobs.eager_limit) {
+            return false;
+        }
+        elements = object::elements_of(transfer.block());
     }
     engine::QuickReceive receive{
         .wanted = name_of_wanted(comm, transfer.peer, transfer.tag),
         .address = static_cast<std::byte*>(const_cast<void*>(transfer.address)),
-        .size_bytes = transfer.bytes};
+        .size_bytes = transfer.bytes,
+        .elements = transfer.is_special ? &elements : nullptr};
     const std::uint32_t sender =
         transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
     if (!protocol::receive_at_once(*at.driver, receive, sender)) {

@@ -50,24 +50,35 @@ object::Instance* go_to_wanted(Call& call, const Communicator& comm, int tag)
 
 bool send_special_at_once(Rank& rank, const Communicator& comm, const Transfer& transfer)
 {
+    // Of shorter ones a receiver gains nothing by parts.
+    constexpr std::size_t made_bytes_min = 2048;
     constexpr std::size_t packed_here_max = 4096;
-    if (transfer.bytes > packed_here_max || rank.compares_types) {
+    engine::Driver& driver = comm.driver_for(transfer.tag);
+    if (transfer.bytes > driver.node().knobs.eager_limit || rank.compares_types) {
+        return false;
+    }
+    const std::uint32_t peer = peer_of(comm, transfer.peer);
+    const transport::FrameHeader name = name_of_sent(comm, transfer.tag);
+    if (transfer.bytes >= made_bytes_min) {
+        const auto pack = [](const void* elements, std::uint64_t from, std::uint64_t to,
+                             std::byte* place) {
+            data::pack(*static_cast<const data::TypedElements*>(elements), from, to, place);
+        };
+        const data::TypedElements elements = object::elements_of(transfer.block());
+        if (driver.try_post_made(peer, name, {pack, &elements, transfer.bytes})) {
+            return true;
+        }
+    }
+    if (transfer.bytes > packed_here_max) {
         return false;
     }
     std::byte packed[packed_here_max];
     object::pack(transfer.block(), packed);
-    return protocol::send_at_once(comm.driver_for(transfer.tag), peer_of(comm, transfer.peer),
-                                  name_of_sent(comm, transfer.tag), packed, transfer.bytes,
+    return protocol::send_at_once(driver, peer, name, packed, transfer.bytes,
                                   engine::Sender::is_kept);
 }
 
 namespace {
-
-/// Whether a message that is not one run of bytes may move to or from its elements directly.
-bool moves_in_place(engine::Driver& driver, const Transfer& transfer)
-{
-    return transfer.bytes > driver.node().knobs.eager_limit && protocol::carries_elements(driver);
-}
 
 void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* keep)
 {
@@ -79,7 +90,9 @@ void set_elements(Op* op, engine::InElements state, object::ElementsInPlace* kee
 /// What a send of other than the usual kind needs before it starts.
 void prepare_special(Rank& rank, const Communicator& comm, Op* op, const Transfer& transfer)
 {
-    if (transfer.is_packed && !transfer.is_copied && moves_in_place(comm.driver(), transfer)) {
+    const bool is_long = transfer.bytes > comm.driver().node().knobs.eager_limit;
+    if (transfer.is_packed && !transfer.is_copied && is_long &&
+        protocol::carries_elements(comm.driver())) {
         op->address = nullptr;
         set_elements(op, engine::InElements::yes, new object::ElementsInPlace(transfer.block()));
     } else if (transfer.is_packed || transfer.is_copied) {
@@ -95,7 +108,7 @@ void prepare_special(Rank& rank, const Communicator& comm, Op* op, const Transfe
 /// Likewise of a receive.
 void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
-    if (transfer.is_packed && moves_in_place(comm.driver(), transfer)) {
+    if (transfer.is_packed && protocol::carries_elements(comm.driver())) {
         // What comes whole: short messages by the limit of their sender, longer ones by that of
         // here.
         const std::uint64_t whole_bytes =
@@ -151,7 +164,10 @@ Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
         return nullptr;
     }
     op->header = name_of_wanted(comm, transfer.peer, transfer.tag);
-    if (transfer.peer != MPI_ANY_SOURCE && !transfer.is_special) {
+    // Who waits for a long one of elements shares its copies with the sender.
+    const bool is_looked_for =
+        !transfer.is_special || transfer.bytes <= driver.node().knobs.eager_limit;
+    if (transfer.peer != MPI_ANY_SOURCE && is_looked_for) {
         op->peer = peer_of(comm, transfer.peer);
     }
     set_target(rank, comm, op, transfer);

@@ -260,6 +260,21 @@ base::Status Driver::try_post(std::uint32_t peer, transport::FrameKind kind,
     return post_now(peer, kind, header, payload, payload_bytes, urgency);
 }
 
+bool Driver::try_post_made(std::uint32_t peer, transport::FrameHeader header,
+                           const transport::MadePayload& payload)
+{
+    if (!node_.is_plain || node_.is_distant(peer) || peer == rank_.rank || tracer_ != nullptr ||
+        !is_local_ || !node_.rank_state(peer).takes_eager() ||
+        !rank_.peers[peer].waiting.is_empty() ||
+        (rank_.peers[peer].lane == nullptr && !open_lane(peer)) ||
+        rank_.peers[peer].lane->post_made(transport::FrameKind::eager, header, payload) !=
+            base::Status::done) {
+        return false;
+    }
+    tell_posted(peer, transport::FrameKind::eager, header, payload.bytes, Urgency::by_kind);
+    return true;
+}
+
 base::Status Driver::post_far_bytes(std::uint32_t peer, transport::FrameHeader header,
                                     const void* address, std::uint64_t size_bytes)
 {

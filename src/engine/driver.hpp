@@ -207,6 +207,12 @@ class alignas(64) Driver {
     bool try_post_whole(std::uint32_t peer, transport::FrameHeader header, const void* address,
                         std::uint64_t size_bytes, Urgency urgency = Urgency::by_kind);
 
+    /// Likewise, a message that is made in its place in the lane to a peer of this node, at most
+    /// eager_limit bytes and more than a line has room for. False also where frames do not go
+    /// straight into lanes.
+    bool try_post_made(std::uint32_t peer, transport::FrameHeader header,
+                       const transport::MadePayload& payload);
+
     /// The lane by which frames of a rank of this node come in; null: there is none yet, or frames
     /// of that rank may come by another way or later.
     transport::shm::Lane* lane_from(std::uint32_t sender)
@@ -337,6 +343,8 @@ class alignas(64) Driver {
     base::Status transmit(std::uint32_t peer, transport::FrameKind kind,
                           transport::FrameHeader header, const void* payload,
                           std::size_t payload_bytes, Urgency urgency = Urgency::by_kind);
+    void tell_posted(std::uint32_t peer, transport::FrameKind kind, transport::FrameHeader header,
+                     std::size_t payload_bytes, Urgency urgency);
     base::Status post_to_self(transport::FrameKind kind, transport::FrameHeader header,
                               const void* payload, std::size_t payload_bytes);
     base::Status post_among_threads(transport::FrameKind kind, transport::FrameHeader header,

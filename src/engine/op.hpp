@@ -188,7 +188,9 @@ struct QuickReceive {
     transport::FrameHeader wanted;  ///< with wildcards as the caller gave them
     std::byte* address = nullptr;
     std::uint64_t size_bytes = 0;
-    /// Bytes of the message that are at `address` already.
+    /// Where the bytes go instead of to `address`, unless it is null.
+    const data::TypedElements* elements = nullptr;
+    /// Bytes of the message that are in their place already.
     std::uint32_t early_bytes = 0;
 
     // The result.

@@ -16,6 +16,23 @@ inline bool needs_receiver(transport::FrameKind kind, transport::FrameHeader hea
     return kind != transport::FrameKind::eager || (header.context & 1U) != 0 || is_long;
 }
 
+/// A frame lies in the lane.
+[[gnu::always_inline]] inline void Driver::tell_posted(std::uint32_t peer,
+                                                       transport::FrameKind kind,
+                                                       transport::FrameHeader header,
+                                                       std::size_t payload_bytes, Urgency urgency)
+{
+    if (urgency == Urgency::by_kind &&
+        needs_receiver(kind, header, payload_bytes > node_.knobs.eager_limit)) {
+        worker_.ring(node_.rank_state(peer));
+    } else if (node_.parks_with_barrier) {
+        node_.rank_state(peer).ownership.notify_parked_without_fence();
+    } else {
+        node_.rank_state(peer).ownership.notify_parked();
+    }
+    count(rank_.counters.frames_posted);
+}
+
 inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind kind,
                                      transport::FrameHeader header, const void* payload,
                                      std::size_t payload_bytes, Urgency urgency)
@@ -35,15 +52,7 @@ inline base::Status Driver::transmit(std::uint32_t peer, transport::FrameKind ki
                                     ? slot.lane->post(kind, header, payload, payload_bytes)
                                     : post_to_lane(peer, kind, header, payload, payload_bytes);
     if (status == base::Status::done) [[likely]] {
-        if (urgency == Urgency::by_kind &&
-            needs_receiver(kind, header, payload_bytes > node_.knobs.eager_limit)) {
-            worker_.ring(node_.rank_state(peer));
-        } else if (node_.parks_with_barrier) {
-            node_.rank_state(peer).ownership.notify_parked_without_fence();
-        } else {
-            node_.rank_state(peer).ownership.notify_parked();
-        }
-        count(rank_.counters.frames_posted);
+        tell_posted(peer, kind, header, payload_bytes, urgency);
     } else {
         count(rank_.counters.retries);
     }

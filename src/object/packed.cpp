@@ -10,11 +10,6 @@ namespace headway::object {
 
 namespace {
 
-data::TypedElements elements_of(const TypedBlock& block) noexcept
-{
-    return {block.layout->program.view(), block.layout->extent, block.elements};
-}
-
 /// data::pack or data::unpack of all of a block, shared where that is worth waking somebody.
 template <typename Byte>
 void copy_with_others(engine::Driver& driver, const TypedBlock& block, std::uint64_t bytes,

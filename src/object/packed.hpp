@@ -24,6 +24,12 @@ struct TypedBlock {
     std::uint64_t packed_bytes() const noexcept { return count * layout->size_bytes(); }
 };
 
+/// As ops and copies know them. The block stays.
+inline data::TypedElements elements_of(const TypedBlock& block) noexcept
+{
+    return {block.layout->program.view(), block.layout->extent, block.elements};
+}
+
 /// Copies all elements into consecutive bytes.
 void pack(const TypedBlock& block, std::byte* packed);
 /// The opposite, for as many bytes as have arrived.

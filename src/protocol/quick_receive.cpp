@@ -45,8 +45,7 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
-            platform::copy_arrived(receive.address + from, frame.payload + from,
-                                   frame.early_bytes - from, frame.is_cached);
+            put(receive, from, frame.early_bytes, frame.payload + from, frame.is_cached);
             receive.early_bytes = frame.early_bytes;
             looks = 0;
         }
@@ -173,6 +172,7 @@ bool read_quickly(Driver& driver, engine::QuickReceive& receive,
                   const transport::FrameHeader& header, const Offer& offer)
 {
     if (offer.reading.number == 0 || offer.size_bytes > receive.size_bytes ||
+        receive.elements != nullptr ||
         read_whole(driver, receive.address, offer, offer.size_bytes) !=
             transport::CopyOutcome::done) {
         return false;
@@ -255,9 +255,15 @@ void look_for_posted(Driver& driver, Op* op)
     if (!take_back(driver, context, op)) {
         return;
     }
-    engine::QuickReceive receive{
-        .wanted = op->header, .address = op->address, .size_bytes = op->size_bytes};
+    const bool has_elements = op->in_elements == engine::InElements::possible;
+    engine::QuickReceive receive{.wanted = op->header,
+                                 .address = op->address,
+                                 .size_bytes = op->size_bytes,
+                                 .elements = has_elements ? op->elements : nullptr};
     if (receive_at_once(driver, receive, op->peer)) {
+        if (has_elements) {
+            op->in_elements = engine::InElements::yes;
+        }
         complete_taken(driver, op, receive);
     } else {
         start_receive(driver, op);

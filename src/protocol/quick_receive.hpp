@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "data/type_program.hpp"
 #include "engine/driver.hpp"
 #include "platform/line_transfer.hpp"
 #include "protocol/match.hpp"
@@ -22,6 +23,17 @@ inline MatchContext& context_of(engine::Driver& driver, std::uint32_t id)
     return recent != nullptr && recent->context() == id ? *recent : find_context(driver, id);
 }
 
+/// Puts bytes of the message, from byte `from` on, where the receive wants them.
+inline void put(const engine::QuickReceive& receive, std::uint64_t from, std::uint64_t to,
+                const std::byte* bytes, bool is_cached)
+{
+    if (receive.elements != nullptr) [[unlikely]] {
+        data::unpack(*receive.elements, from, to, bytes);
+    } else {
+        platform::copy_arrived(receive.address + from, bytes, to - from, is_cached);
+    }
+}
+
 /// False: the message is none for a receive without an op. `is_cached`: see transport::Frame.
 inline bool deliver_quickly(engine::QuickReceive& receive, const transport::FrameHeader& header,
                             const std::byte* payload, std::uint64_t size_bytes,
@@ -31,8 +43,7 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
         return false;
     }
     if (size_bytes > receive.early_bytes) {
-        platform::copy_arrived(receive.address + receive.early_bytes, payload + receive.early_bytes,
-                               size_bytes - receive.early_bytes, is_cached);
+        put(receive, receive.early_bytes, size_bytes, payload + receive.early_bytes, is_cached);
     }
     receive.status_source = header.source;
     receive.status_tag = header.tag;

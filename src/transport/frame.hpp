@@ -46,6 +46,14 @@ struct FrameHeader {
 /// Bytes of a frame that travel in the same cache line as its header.
 inline constexpr std::size_t inline_bytes_max = 40;
 
+/// A payload that lies nowhere as its bytes travel: it is made in its place, piece after piece.
+struct MadePayload {
+    /// Makes bytes [from, to) at `place`.
+    void (*make)(const void* source, std::uint64_t from, std::uint64_t to, std::byte* place);
+    const void* source;
+    std::uint64_t bytes;
+};
+
 /// A received frame. The views are valid until release().
 struct Frame {
     FrameKind kind = FrameKind::none;

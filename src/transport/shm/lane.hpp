@@ -132,6 +132,16 @@ struct Lane {
                                             : post_again(kind, header, payload, payload_bytes);
     }
 
+    /// The same for a payload that is made in its place, a long one in steps that a receiver who
+    /// wants this very frame takes while the next one is made. Requires: it does not fit a line.
+    base::Status post_made(FrameKind kind, FrameHeader header, const MadePayload& payload) noexcept
+    {
+        const base::Status status = try_post_made(kind, header, payload);
+        return status == base::Status::done
+                   ? status
+                   : try_again([&] { return try_post_made(kind, header, payload); });
+    }
+
     base::Status try_post(FrameKind kind, FrameHeader header, const void* payload,
                           std::size_t payload_bytes) noexcept
     {
@@ -294,6 +304,10 @@ struct Lane {
     /// them, longer ones go in steps.
     static constexpr std::size_t announced_bytes_min = 1024;
     static constexpr std::size_t announced_bytes_max = StepChoice::step_bytes_max;
+    /// Steps of a payload that is made: to make one takes longer than to announce it.
+    static constexpr std::size_t made_step_bytes = 2048;
+    static constexpr std::size_t made_steps_max = 64;
+    static_assert(made_steps_max < steps_flag);
     /// The announced number of steps fits beside the flag.
     static_assert(lane_ring_bytes_max / 4 / StepChoice::step_bytes_max < steps_flag);
 
@@ -363,11 +377,16 @@ struct Lane {
                                               const void* payload,
                                               std::size_t payload_bytes) noexcept
     {
+        return try_again([&] { return try_post(kind, header, payload, payload_bytes); });
+    }
+    template <typename Try>
+    base::Status try_again(Try&& attempt) noexcept
+    {
         is_starving.store(1, std::memory_order_relaxed);  // relaxed: ordered by the fence
         // (3) sequentially consistent, pairs with (4): either this second try sees the room that
         // the receiver gave back, or the receiver sees that somebody waits for it.
         platform::RealAtomics::fence_full();
-        return try_post(kind, header, payload, payload_bytes);
+        return attempt();
     }
 
     /// Of the peeked frame; `gives_bytes`: room went back to the sender with its payload.
@@ -393,25 +412,67 @@ struct Lane {
         return true;
     }
 
-    /// The receiver polls the line of `content`, so each write to it may cost it a way between the
-    /// cores: it is written once there is something to say.
-    bool write_beside(CellContent* content, FrameHeader header, const std::byte* payload,
-                      std::size_t payload_bytes, Measure& measure) noexcept
+    /// A place beside for a payload that comes from `source`, if that matters; null: no room.
+    [[gnu::always_inline]] std::byte* reserve_beside(std::size_t payload_bytes, const void* source,
+                                                     Beside& beside) noexcept
     {
         sync::ByteReservation piece{};
-        const bool is_placed =
-            payload_bytes >= placed_bytes_min && payload_bytes <= placed_bytes_max;
-        if (!payloads_.reserve(payload_bytes, &piece, is_placed ? payload : nullptr)) {
-            return false;
+        if (!payloads_.reserve(payload_bytes, &piece, source)) {
+            return nullptr;
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
         if (piece.is_new && payload_bytes >= prepared_bytes_min) [[unlikely]] {
             platform::prepare_for_writing(place, payload_bytes);
         }
-        Beside beside;
         beside.end = piece.end;
         beside.payload_bytes = static_cast<std::uint32_t>(payload_bytes) & INT32_MAX;
         beside.step_bytes = static_cast<std::uint32_t>(payload_bytes);
+        return place;
+    }
+
+    base::Status try_post_made(FrameKind kind, FrameHeader header,
+                               const MadePayload& payload) noexcept
+    {
+        auto* const content = reinterpret_cast<CellContent*>(cells.reserve(true));
+        Beside beside;
+        std::byte* const place =
+            content != nullptr ? reserve_beside(payload.bytes, nullptr, beside) : nullptr;
+        if (place == nullptr) {
+            return base::Status::retry_lane_full;
+        }
+        constexpr std::size_t line = platform::cache_line_bytes;
+        const std::size_t step =
+            std::max(made_step_bytes, (payload.bytes / made_steps_max + line - 1) / line * line);
+        beside.step_bytes = static_cast<std::uint32_t>(step);
+        beside.is_cached = 1;
+        std::uint32_t steps = 0;
+        for (std::uint64_t at = 0; at < payload.bytes; at += step) {
+            const std::uint64_t end = std::min(at + step, payload.bytes);
+            payload.make(payload.source, at, end, place + at);
+            if (at == 0) {
+                fill(content, header, beside);
+            }
+            if (end != payload.bytes) {
+                cells.announce(tag_of(steps_flag | ++steps, length_beside));
+            }
+        }
+        cells.publish(true, tag_of(static_cast<std::uint8_t>(kind), length_beside));
+        return base::Status::done;
+    }
+
+    /// The receiver polls the line of `content`, so each write to it may cost it a way between the
+    /// cores: it is written once there is something to say.
+    bool write_beside(CellContent* content, FrameHeader header, const std::byte* payload,
+                      std::size_t payload_bytes, Measure& measure) noexcept
+    {
+        const bool is_placed =
+            payload_bytes >= placed_bytes_min && payload_bytes <= placed_bytes_max;
+        Beside beside;
+        std::byte* const place =
+            reserve_beside(payload_bytes, is_placed ? payload : nullptr, beside);
+        if (place == nullptr) {
+            return false;
+        }
         if (showing_ == Showing::announced && payload_bytes <= announced_bytes_max) {
             write_announced(content, header, beside, place, payload);
             return true;

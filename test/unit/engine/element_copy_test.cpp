@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "data/layout.hpp"
@@ -278,6 +279,85 @@ TEST(Elements, OfASenderThatIsAwayAreLeftToItsOwnProcess)
     node.settle();
     EXPECT_TRUE(message.receive->word.is_complete());
     EXPECT_EQ(message.received(), message.content);
+}
+
+constexpr transport::FrameHeader short_name{.context = 0, .source = 0, .tag = 5, .sequence = 0};
+
+/// Rank 0 makes a message of the column's elements in its lane to rank 1.
+bool post_made(InProcessNode& node, const Column& column)
+{
+    const auto pack = [](const void* elements, std::uint64_t from, std::uint64_t to,
+                         std::byte* place) {
+        data::pack(*static_cast<const data::TypedElements*>(elements), from, to, place);
+    };
+    return node.driver(0).try_post_made(1, short_name, {pack, &column.elements(), column.bytes()});
+}
+
+bool take_apart(InProcessNode& node, const Column& column)
+{
+    QuickReceive receive{
+        .wanted = short_name, .size_bytes = column.bytes(), .elements = &column.elements()};
+    return protocol::receive_at_once(node.driver(1), receive, 0);
+}
+
+TEST(ElementCopy, AShortMessageGoesFromElementsToElements)
+{
+    InProcessNode node(2, {}, Distance::reachable);
+    node.give_cores();
+    Column from(500, 24, 100);
+    const std::vector<std::byte> bytes = numbered(from.bytes());
+    from.set(bytes);
+    for (const bool is_kept : {false, true}) {
+        Column into(1000, 12, 60);
+        ASSERT_TRUE(post_made(node, from));
+        if (is_kept) {
+            node.sweep(1);
+        }
+        ASSERT_TRUE(take_apart(node, into));
+        EXPECT_EQ(into.packed(), bytes);
+        EXPECT_TRUE(into.has_its_gaps());
+    }
+    Column small(499, 24, 100);
+    ASSERT_TRUE(post_made(node, from));
+    EXPECT_FALSE(take_apart(node, small)) << "it is too long, which is for an op to say";
+}
+
+TEST(ElementCopy, NothingIsMadeWhereFramesGoOtherWays)
+{
+    InProcessNode node(2);
+    Column column(500, 24, 100);
+    node.driver(1).rank().is_full.store(1);
+    EXPECT_FALSE(post_made(node, column)) << "the receiver takes no eager messages";
+    config::Knobs knobs;
+    knobs.sim = 1;
+    InProcessNode simulated(2, knobs);
+    EXPECT_FALSE(post_made(simulated, column));
+}
+
+TEST(ElementCopy, AShortMessageIsTakenApartWhileItIsMade)
+{
+    constexpr int messages = 200;
+    InProcessNode node(2, {}, Distance::reachable);
+    node.give_cores();
+    Column from(600, 20, 5000);
+    const std::vector<std::byte> bytes = numbered(from.bytes());
+    from.set(bytes);
+    std::thread sender([&] {
+        for (int i = 0; i < messages; ++i) {
+            while (!post_made(node, from)) {
+                node.sweep(0);
+            }
+        }
+    });
+    for (int i = 0; i < messages; ++i) {
+        Column into(1200, 10, 50);
+        while (!take_apart(node, into)) {
+            std::this_thread::yield();
+        }
+        ASSERT_EQ(into.packed(), bytes);
+        ASSERT_TRUE(into.has_its_gaps());
+    }
+    sender.join();
 }
 
 }  // namespace

@@ -112,6 +112,81 @@ TEST(Lane, WhereFramesAreAnnouncedOnlyLongerOnesGoInSteps)
     see_early_frames(32 * 1024, Showing::announced, true);
 }
 
+/// A payload that is made, with a receiver who looks at the lane before each piece.
+struct MadeByTest {
+    Lane& lane;
+    std::uint32_t looks = 0;
+    bool has_failed = false;
+
+    static std::byte byte_at(std::uint64_t at) { return static_cast<std::byte>(at * 7 % 253); }
+
+    static void make(const void* source, std::uint64_t from, std::uint64_t to, std::byte* place)
+    {
+        auto& self = *const_cast<MadeByTest*>(static_cast<const MadeByTest*>(source));
+        EarlyFrame early;
+        Frame frame;
+        self.has_failed = self.has_failed || self.lane.peek(frame) ||
+                          self.lane.peek_early(early) != (from != 0) ||
+                          (from != 0 && early.early_bytes != from);
+        for (std::uint64_t at = 0; from != 0 && at < early.early_bytes; ++at) {
+            self.has_failed = self.has_failed || early.payload[at] != byte_at(at);
+        }
+        ++self.looks;
+        for (std::uint64_t at = from; at < to; ++at) {
+            place[at - from] = byte_at(at);
+        }
+    }
+};
+
+TEST(Lane, APayloadThatIsMadeIsSeenPieceAfterPiece)
+{
+    for (const Showing showing : {Showing::in_steps, Showing::announced}) {
+        for (const std::uint64_t bytes : {41U, 2048U, 2049U, 9000U, 16384U, 32768U}) {
+            LaneInMemory memory{showing};
+            MadeByTest maker{*memory};
+            FrameHeader header;
+            header.tag = 9;
+            ASSERT_EQ(
+                (*memory).post_made(FrameKind::eager, header, {&MadeByTest::make, &maker, bytes}),
+                base::Status::done);
+            EXPECT_FALSE(maker.has_failed) << bytes;
+            EXPECT_EQ(maker.looks, (bytes + 2047) / 2048);
+            Frame frame;
+            ASSERT_TRUE((*memory).peek(frame));
+            EXPECT_EQ(frame.kind, FrameKind::eager);
+            EXPECT_EQ(frame.header.tag, 9);
+            ASSERT_EQ(frame.payload_bytes, bytes);
+            for (std::uint64_t at = 0; at < bytes; ++at) {
+                ASSERT_EQ(frame.payload[at], MadeByTest::byte_at(at));
+            }
+            (*memory).consume();
+        }
+    }
+}
+
+TEST(Lane, APayloadThatIsMadeNeedsRoomAndAsksForIt)
+{
+    LaneInMemory memory{Showing::in_steps};
+    const auto post = [&] {
+        MadeByTest maker{*memory};
+        const auto ignore = [](const void*, std::uint64_t, std::uint64_t, std::byte*) {};
+        return (*memory).post_made(FrameKind::eager, {}, {ignore, &maker, 16384});
+    };
+    int posted = 0;
+    while (post() == base::Status::done) {
+        ++posted;
+    }
+    EXPECT_EQ(posted, static_cast<int>(lane_ring_bytes_min / 16384));
+    bool tells_sender = false;
+    for (int taken = 0; taken < posted; ++taken) {
+        Frame frame;
+        ASSERT_TRUE((*memory).peek(frame));
+        tells_sender = (*memory).consume() || tells_sender;
+    }
+    EXPECT_TRUE(tells_sender);
+    EXPECT_EQ(post(), base::Status::done);
+}
+
 TEST(Lane, AFrameSaysWhetherItsBytesLieInACache)
 {
     LaneInMemory memory{Showing::in_steps};
