@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements with gaps: they travel packed, and a receive must leave the gaps of the user's buffer
-// alone. A short message lies in a private buffer that is kept with the op and, for a receive,
-// unpacked by the owner when it completes the request. A long one is packed and unpacked in pieces
-// on its way (engine/copy_job.hpp), where protocol::carries_elements says so.
+// alone. A short message is packed into its lane and unpacked from there where that can be
+// (transport::MadePayload); else it lies in a private buffer that is kept with the op and, for a
+// receive, unpacked by the owner when it completes the request. A long one is packed and unpacked
+// in pieces on its way (engine/copy_job.hpp), where protocol::carries_elements says so.
 #pragma once
 
 #include <cstddef>
