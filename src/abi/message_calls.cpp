@@ -46,37 +46,6 @@ int start_send(Call& call, const Transfer& transfer, Communicator& comm, bool is
     return MPI_SUCCESS;
 }
 
-/// Receives without an op what is there or comes soon. False: an op is needed, and only
-/// bytes of the buffer that the message will fill have changed.
-bool receive_at_once(object::Instance& at, const Communicator& comm, const Transfer& transfer,
-                     MPI_Status* status)
-{
-    data::TypedElements elements;
-    if (transfer.is_special) [[unlikely]] {
-        // Longer ones are taken in pieces, by both ranks.
-        if (at.rank.compares_types || transfer.bytes > at.driver->node().knobs.eager_limit) {
-            return false;
-        }
-        elements = object::elements_of(transfer.block());
-    }
-    engine::QuickReceive receive{
-        .wanted = name_of_wanted(comm, transfer.peer, transfer.tag),
-        .address = static_cast<std::byte*>(const_cast<void*>(transfer.address)),
-        .size_bytes = transfer.bytes,
-        .elements = transfer.is_special ? &elements : nullptr};
-    const std::uint32_t sender =
-        transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
-    if (!protocol::receive_at_once(*at.driver, receive, sender)) {
-        return false;
-    }
-    object::end_complete_orphans(at);
-    if (status != MPI_STATUS_IGNORE) {
-        object::fill_status(*status, receive.status_source, receive.status_tag,
-                            static_cast<std::int64_t>(receive.status_bytes));
-    }
-    return true;
-}
-
 /// Reads as an error class or the class of a failed size.
 template <typename Use>
 int with_transfer(Call& call, const void* buf, MPI_Count count, MPI_Datatype datatype, int peer,
@@ -146,14 +115,9 @@ int Recv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int sour
     if (at == nullptr) {
         return MPI_ERR_TAG;
     }
-    const auto receive = [&](const Transfer& transfer) -> int {
-        if (receive_at_once(*at, *comm, transfer, status)) [[likely]] {
-            return MPI_SUCCESS;
-        }
-        Op* op = begin_receive(rank_of(call), *comm, transfer);
-        return op != nullptr ? complete(call, op, status) : fail_for_memory(call);
-    };
-    return with_transfer(call, buf, count, datatype, source, tag, receive);
+    return with_transfer(call, buf, count, datatype, source, tag, [&](const Transfer& transfer) {
+        return receive(call, *at, *comm, transfer, status);
+    });
 }
 
 int Irecv(Call& call, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,

@@ -175,6 +175,51 @@ Op* begin_receive(Rank& rank, Communicator& comm, const Transfer& transfer)
     return op;
 }
 
+namespace {
+
+/// Receives without an op what is there or comes soon. False: an op is needed, and only
+/// bytes of the buffer that the message will fill have changed.
+bool receive_at_once(object::Instance& at, const Communicator& comm, const Transfer& transfer,
+                     MPI_Status* status)
+{
+    data::TypedElements elements;
+    if (transfer.is_special) [[unlikely]] {
+        // Longer ones are taken in pieces, by both ranks.
+        if (at.rank.compares_types || transfer.bytes > at.driver->node().knobs.eager_limit) {
+            return false;
+        }
+        elements = object::elements_of(transfer.block());
+    }
+    engine::QuickReceive receive{
+        .wanted = name_of_wanted(comm, transfer.peer, transfer.tag),
+        .address = static_cast<std::byte*>(const_cast<void*>(transfer.address)),
+        .size_bytes = transfer.bytes,
+        .elements = transfer.is_special ? &elements : nullptr};
+    const std::uint32_t sender =
+        transfer.peer == MPI_ANY_SOURCE ? protocol::any_sender : peer_of(comm, transfer.peer);
+    if (!protocol::receive_at_once(*at.driver, receive, sender)) {
+        return false;
+    }
+    object::end_complete_orphans(at);
+    if (status != MPI_STATUS_IGNORE) {
+        object::fill_status(*status, receive.status_source, receive.status_tag,
+                            static_cast<std::int64_t>(receive.status_bytes));
+    }
+    return true;
+}
+
+}  // namespace
+
+int receive(Call& call, object::Instance& at, Communicator& comm, const Transfer& transfer,
+            MPI_Status* status)
+{
+    if (receive_at_once(at, comm, transfer, status)) [[likely]] {
+        return MPI_SUCCESS;
+    }
+    Op* op = begin_receive(at.rank, comm, transfer);
+    return op != nullptr ? complete(call, op, status) : fail_for_memory(call);
+}
+
 Op* make_null_receive(object::Instance& instance)
 {
     Op* op = instance.driver->create_op(engine::OpKind::receive);

@@ -87,6 +87,10 @@ inline bool send_at_once(object::Rank& rank, const object::Communicator& comm,
                                   transfer.bytes, sender);
 }
 
+/// Receives, as MPI_Recv does. Requires: a peer. Returns the error class.
+int receive(Call& call, object::Instance& at, object::Communicator& comm, const Transfer& transfer,
+            MPI_Status* status);
+
 /// Says why an op of a receive or a collective failed, where it is known.
 [[gnu::cold]] void explain(Call& call, const engine::Op& op);
 
