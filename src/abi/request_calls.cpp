@@ -6,7 +6,6 @@
 #include <iterator>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "abi/message_calls.hpp"
@@ -161,25 +160,6 @@ void await_all(Call& call, std::span<Op* const> ops)
                        static_cast<std::int32_t>(ops.size()));
 }
 
-/// Requests that a set of them can name, by their places.
-constexpr std::size_t set_max = 64;
-
-/// Ends those of the first `set_max` ops that are over, while the others are under way, and leaves
-/// null in their places; the set of these. Not those with something kept, whose end may run code
-/// of the program.
-std::uint64_t end_early(std::span<Op*> ops, MPI_Status* statuses, Finisher& finisher)
-{
-    std::uint64_t ended = 0;
-    for (std::size_t i = 0; i < std::min(ops.size(), set_max); ++i) {
-        if (ops[i] != nullptr && ops[i]->word.is_complete() &&
-            object::keep_of(*ops[i]) == nullptr) {
-            finisher.end_listed(i, std::exchange(ops[i], nullptr), status_at(statuses, i));
-            ended |= std::uint64_t{1} << i;
-        }
-    }
-    return ended;
-}
-
 /// Waits for those of one instance after the other, inside it.
 void await_all_spread(Call& call, std::span<Op* const> ops)
 {
@@ -247,15 +227,11 @@ int await_complete(Call& call, std::span<Op* const> ops)
     return found;
 }
 
-/// All but those that were ended before.
 template <typename Ending>
-int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending&& ending,
-            std::uint64_t ended = 0)
+int end_all(std::span<Op* const> ops, MPI_Status* statuses, Ending&& ending)
 {
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (i >= set_max || (ended >> i & 1U) == 0) {
-            ending.end_listed(i, ops[i], status_at(statuses, i));
-        }
+        ending.end_listed(i, ops[i], status_at(statuses, i));
     }
     return ending.result();
 }
@@ -371,16 +347,13 @@ int Wait(Call& call, MPI_Request* request, MPI_Status* status)
 
 int Waitall(Call& call, int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    return with_ops(call, count, requests, [&](std::span<Op*> ops) {
-        Finisher finisher(call, requests);
-        std::uint64_t ended = 0;
+    return with_ops(call, count, requests, [&](std::span<Op* const> ops) {
         if (is_spread(call)) [[unlikely]] {
             await_all_spread(call, ops);
         } else {
-            ended = end_early(ops, statuses, finisher);
             await_all(call, ops);
         }
-        return end_all(ops, statuses, finisher, ended);
+        return end_all(ops, statuses, Finisher(call, requests));
     });
 }
 
