@@ -246,7 +246,7 @@ template <bool among_threads>
 {
     object::end_complete_orphans(*message.instance);
     if (status != MPI_STATUS_IGNORE) {
-        object::fill_status(*status, receive.status_source, receive.status_tag,
+        object::fill_status(*status, receive.matched.source, receive.matched.tag,
                             static_cast<std::int64_t>(receive.status_bytes));
     }
 }

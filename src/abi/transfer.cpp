@@ -202,7 +202,7 @@ bool receive_at_once(object::Instance& at, const Communicator& comm, const Trans
     }
     object::end_complete_orphans(at);
     if (status != MPI_STATUS_IGNORE) {
-        object::fill_status(*status, receive.status_source, receive.status_tag,
+        object::fill_status(*status, receive.matched.source, receive.matched.tag,
                             static_cast<std::int64_t>(receive.status_bytes));
     }
     return true;

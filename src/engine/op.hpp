@@ -195,8 +195,7 @@ struct QuickReceive {
 
     // The result.
     bool is_done = false;
-    std::int32_t status_source = 0;
-    std::int32_t status_tag = 0;
+    transport::FrameHeader matched = {};  ///< what the message is called
     std::uint64_t status_bytes = 0;
 };
 

@@ -177,8 +177,7 @@ bool read_quickly(Driver& driver, engine::QuickReceive& receive,
             transport::CopyOutcome::done) {
         return false;
     }
-    receive.status_source = header.source;
-    receive.status_tag = header.tag;
+    receive.matched = header;
     receive.status_bytes = offer.size_bytes;
     receive.is_done = true;
     return true;

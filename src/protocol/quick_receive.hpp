@@ -45,8 +45,7 @@ inline bool deliver_quickly(engine::QuickReceive& receive, const transport::Fram
     if (size_bytes > receive.early_bytes) {
         put(receive, receive.early_bytes, size_bytes, payload + receive.early_bytes, is_cached);
     }
-    receive.status_source = header.source;
-    receive.status_tag = header.tag;
+    receive.matched = header;
     receive.status_bytes = size_bytes;
     receive.is_done = true;
     return true;
@@ -134,11 +133,12 @@ inline bool keeps_any(engine::Driver& driver, const engine::QuickReceive& receiv
     return context_of(driver, receive.wanted.context).keeps_messages();
 }
 
-/// What a status says of the message that was taken.
+/// What a receive says of the message that was taken.
 inline void note_taken(engine::Op& op, const engine::QuickReceive& receive) noexcept
 {
-    op.status_source = receive.status_source;
-    op.status_tag = receive.status_tag;
+    op.header.sequence = receive.matched.sequence;  // by which the types of both sides are compared
+    op.status_source = receive.matched.source;
+    op.status_tag = receive.matched.tag;
     op.status_bytes = receive.status_bytes;
 }
 

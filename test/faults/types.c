@@ -2,10 +2,12 @@
 // types CASE: rank 0 sends rank 1 messages that are received as other types; "good" ones are not,
 // in all the ways in which the two sides may legally differ.
 #include <mpi.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { long_count = 1 << 18 };
 
@@ -148,6 +150,36 @@ static void persistent(int rank)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static volatile sig_atomic_t is_told;
+
+static void hear(int number)
+{
+    is_told = number;
+}
+
+// Waited for when the message is there already, but nobody has looked: rank 1 hears by a signal,
+// not by a call that would look, that it was sent.
+static void waited(int rank)
+{
+    float own = 0, other = 0;
+    int receiver = getpid();
+    MPI_Request request;
+    (void)signal(SIGUSR1, hear);
+    MPI_Bcast(&receiver, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&own, 1, MPI_FLOAT, 1, 5, MPI_COMM_WORLD);
+        kill(receiver, SIGUSR1);
+    }
+    if (rank == 1) {
+        MPI_Irecv(&other, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &request);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, 4, MPI_COMM_WORLD);
+        while (!is_told)
+            ;
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 static void buffered(int rank)
 {
     char room[1024];
@@ -280,6 +312,8 @@ int main(int count, char** arguments)
         good(rank, size);
     if (is(name, "persistent"))
         persistent(rank);
+    if (is(name, "waited"))
+        waited(rank);
     if (is(name, "buffered"))
         buffered(rank);
     if (is(name, "probed"))

@@ -16,6 +16,7 @@ CASES = {
     "order": ("MPI_Recv", "1 (2 MPI_DOUBLE, MPI_INT)", "1 (MPI_INT, 2 MPI_DOUBLE)"),
     "long": ("MPI_Recv", "262144 MPI_FLOAT", "262144 MPI_INT"),
     "persistent": ("MPI_Wait", "1 MPI_FLOAT", "1 MPI_INT"),
+    "waited": ("MPI_Wait", "1 MPI_FLOAT", "1 MPI_INT"),
     "buffered": ("MPI_Recv", "1 MPI_FLOAT", "1 MPI_INT"),
     "probed": ("MPI_Mrecv", "1 MPI_FLOAT", "1 MPI_INT"),
     "exchanged": ("MPI_Sendrecv_replace", "1 MPI_FLOAT", "1 MPI_INT"),

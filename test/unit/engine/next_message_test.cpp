@@ -54,8 +54,8 @@ class NextMessageTest : public testing::Test {
     void expect_message(std::uint32_t sender, std::int32_t tag, std::uint8_t value,
                         std::size_t bytes = 8)
     {
-        EXPECT_EQ(receive.status_source, static_cast<std::int32_t>(sender));
-        EXPECT_EQ(receive.status_tag, tag);
+        EXPECT_EQ(receive.matched.source, static_cast<std::int32_t>(sender));
+        EXPECT_EQ(receive.matched.tag, tag);
         EXPECT_EQ(receive.status_bytes, bytes);
         for (std::size_t at = 0; at < got.size(); ++at) {
             ASSERT_EQ(got[at], at < bytes ? value : 0) << "byte " << at;

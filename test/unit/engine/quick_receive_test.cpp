@@ -56,8 +56,8 @@ TEST_F(QuickReceiveTest, TakesAMessageThatComesAndMakesNothingInTheHeap)
     ASSERT_TRUE(look(6));
     EXPECT_EQ(node.driver(1).allocator().slab_bytes_in_use(), before);
     EXPECT_EQ(got, sent);
-    EXPECT_EQ(receive.status_source, 0);
-    EXPECT_EQ(receive.status_tag, 6);
+    EXPECT_EQ(receive.matched.source, 0);
+    EXPECT_EQ(receive.matched.tag, 6);
     EXPECT_EQ(receive.status_bytes, sent.size());
 }
 
@@ -68,7 +68,7 @@ TEST_F(QuickReceiveTest, TakesAMessageThatWasKeptAndFreesIt)
     ASSERT_NE(node.driver(1).rank().counters.unexpected_bytes.load(), 0U);
     ASSERT_TRUE(look(protocol::any_source, protocol::any_tag, got.size()));
     EXPECT_EQ(got, sent);
-    EXPECT_EQ(receive.status_tag, 5);
+    EXPECT_EQ(receive.matched.tag, 5);
     EXPECT_EQ(node.driver(1).rank().counters.unexpected_bytes.load(), 0U);
 }
 

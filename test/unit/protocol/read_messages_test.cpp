@@ -126,7 +126,7 @@ TEST_F(ReadMessages, AReceiveWithoutAnOpReadsThem)
     EXPECT_TRUE(op->word.is_complete());
     EXPECT_TRUE(has_come());
     EXPECT_EQ(quick.status_bytes, long_bytes);
-    EXPECT_EQ(quick.status_tag, tag);
+    EXPECT_EQ(quick.matched.tag, tag);
     EXPECT_EQ(state().is_looking.load(), 0U);
     EXPECT_EQ(told(), 1U);
 }
