@@ -108,19 +108,17 @@ void prepare_special(Rank& rank, const Communicator& comm, Op* op, const Transfe
 /// Likewise of a receive.
 void set_special_target(Rank& rank, Communicator& comm, Op* op, const Transfer& transfer)
 {
-    if (transfer.is_packed && protocol::carries_elements(comm.driver())) {
+    if (transfer.is_packed) {
+        engine::Driver& driver = comm.driver();
+        const bool is_carried = protocol::carries_elements(driver);
         // What comes whole: short messages by the limit of their sender, longer ones by that of
-        // here.
+        // here; all of them where none goes to its elements.
         const std::uint64_t whole_bytes =
-            std::max<std::uint64_t>(config::eager_limit_max, comm.driver().node().whole_bytes_max);
-        const std::uint64_t buffer_bytes = std::min(transfer.bytes, whole_bytes);
-        auto* keep = new object::ElementsToReceive(transfer.block(), buffer_bytes);
+            std::max<std::uint64_t>(config::eager_limit_max, driver.node().whole_bytes_max);
+        auto* keep = new object::ElementsToReceive(
+            transfer.block(), is_carried ? std::min(transfer.bytes, whole_bytes) : transfer.bytes);
         op->address = keep->bytes();
-        set_elements(op, engine::InElements::possible, keep);
-    } else if (transfer.is_packed) {
-        auto* keep = new object::PackedReceive(transfer.block());
-        op->address = keep->bytes();
-        object::set_keep(*op, keep);
+        set_elements(op, is_carried ? engine::InElements::possible : engine::InElements::no, keep);
     }
     if (rank.compares_types) {
         compare_at_end(comm, op, transfer);

@@ -86,17 +86,6 @@ void ElementsToReceive::finish(Rank& /*rank*/, engine::Op& op)
     }
 }
 
-PackedReceive::PackedReceive(TypedBlock block)
-    : block_(std::move(block)),
-      packed_(std::make_unique_for_overwrite<std::byte[]>(block_.packed_bytes()))
-{
-}
-
-void PackedReceive::finish(Rank& /*rank*/, engine::Op& op)
-{
-    unpack(block_, packed_.get(), op.status_bytes);
-}
-
 SpreadElements::SpreadElements(data::Layout::Pointer layout, std::uint64_t count)
     : block_{std::move(layout), nullptr, count}
 {

@@ -67,7 +67,8 @@ class ElementsInPlace : public OpKeep {
     data::TypedElements elements_;
 };
 
-/// The same for a receive, whose message may also come in one piece of at most `buffer_bytes`.
+/// The same for a receive, whose message may also come in one piece of at most `buffer_bytes`, to
+/// be unpacked when the request is completed.
 class ElementsToReceive final : public ElementsInPlace {
   public:
     ElementsToReceive(TypedBlock block, std::uint64_t buffer_bytes);
@@ -76,19 +77,6 @@ class ElementsToReceive final : public ElementsInPlace {
     void finish(Rank& rank, engine::Op& op) override;
 
   private:
-    std::unique_ptr<std::byte[]> packed_;
-};
-
-/// Kept with a receive: where the packed message arrives, and where it goes.
-class PackedReceive final : public OpKeep {
-  public:
-    explicit PackedReceive(TypedBlock block);
-
-    std::byte* bytes() noexcept { return packed_.get(); }
-    void finish(Rank& rank, engine::Op& op) override;
-
-  private:
-    TypedBlock block_;
     std::unique_ptr<std::byte[]> packed_;
 };
 
