@@ -105,7 +105,15 @@ class PersistentMessage final : public Persistent {
         }
         engine::QuickReceive wanted{
             .wanted = name_, .address = address, .size_bytes = transfer_.bytes};
-        return receive(driver, wanted, peer_);
+        if (rank().tracer == nullptr && protocol::take_next(driver, wanted, peer_)) {
+            protocol::note_taken(*own_op(), wanted);
+            return own_op();
+        }
+        Op* const op = driver.create_op(OpKind::receive);
+        if (op != nullptr) [[likely]] {
+            protocol::start_wanted(driver, op, wanted, peer_);
+        }
+        return op;
     }
 
     object::Datatype type_;

@@ -5,7 +5,6 @@
 #include "object/rank.hpp"
 #include "object/request.hpp"
 #include "object/sync_object.hpp"
-#include "protocol/quick_receive.hpp"
 
 namespace headway::object {
 
@@ -32,34 +31,9 @@ Persistent::~Persistent()
     communicator_->drop_reference();
 }
 
-engine::Op* Persistent::receive(engine::Driver& driver, engine::QuickReceive& wanted,
-                                std::uint32_t sender)
-{
-    if (rank_.tracer == nullptr && protocol::take_next(driver, wanted, sender)) {
-        protocol::note_taken(*own_op_, wanted);
-        return own_op_;
-    }
-    engine::Op* const op = driver.create_op(engine::OpKind::receive);
-    if (op != nullptr) [[likely]] {
-        protocol::start_wanted(driver, op, wanted, sender);
-    }
-    return op;
-}
-
 void Persistent::attach_run(engine::Op* op)
 {
     attach_request(rank_, *binding_, op);
-}
-
-int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op, MPI_Status* status)
-{
-    is_active_ = false;
-    rank_.pool().change_live(bits_of(handle), Kind::idle_request, this);
-    if (!is_own_op(op)) {
-        return end_op(instance, op, status);
-    }
-    end_complete_orphans(instance);
-    return report(*op, status);
 }
 
 MPI_Request make_persistent(Rank& rank, Persistent* made)

@@ -28,7 +28,8 @@ struct Instance;
 class Partitioned;
 class Rank;
 
-/// Belongs to its handle. Thread rule: the rank's threads, under its lock.
+/// Belongs to its handle. activate() and end() are in object/request.hpp. Thread rule: the rank's
+/// threads, under its lock.
 class Persistent {
   public:
     struct Facts {
@@ -62,7 +63,7 @@ class Persistent {
 
     /// Starts the operation; the handle stands for its op from now on. Requires: inactive. False:
     /// complaint() says why not.
-    bool activate(MPI_Request handle);  // in object/request.hpp
+    bool activate(MPI_Request handle);
     /// Of the start that has failed: empty where the node heap is exhausted; else what is wrong
     /// with the buffer that messages go through.
     virtual std::string complaint() const { return {}; }
@@ -76,9 +77,6 @@ class Persistent {
     /// operations that are over when they start; others may start it again. It outlives them, and
     /// nothing may be kept with it.
     engine::Op* own_op() const noexcept { return own_op_; }
-    /// Receives a message that comes whole from `sender`, which is named: own_op() has what was
-    /// there already, else a new op is posted. Null: the node heap is exhausted.
-    engine::Op* receive(engine::Driver& driver, engine::QuickReceive& wanted, std::uint32_t sender);
 
   private:
     friend MPI_Request make_persistent(Rank& rank, Persistent* made);

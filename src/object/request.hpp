@@ -38,21 +38,6 @@ inline engine::Op* find_request(const Rank& rank, MPI_Request request) noexcept
     return rank.handles->find<engine::Op>(request);
 }
 
-inline bool Persistent::activate(MPI_Request handle)
-{
-    engine::Op* const op = start();
-    if (op == nullptr) [[unlikely]] {
-        return false;
-    }
-    is_active_ = true;
-    op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
-    rank_.pool().change_live(bits_of(handle), Kind::request, op);
-    if (binding_ != nullptr) [[unlikely]] {
-        attach_run(op);
-    }
-    return true;
-}
-
 inline Communicator* communicator_of(const engine::Op& op) noexcept
 {
     const Persistent* const starter = starter_of(op);
@@ -112,6 +97,35 @@ inline int end_op(Instance& instance, engine::Op* op, MPI_Status* status)
 inline int end_op(Rank& rank, engine::Op* op, MPI_Status* status)
 {
     return end_op(rank.first(), op, status);
+}
+
+// Runs of persistent requests begin and end in line: with a short message these are half of them.
+
+inline bool Persistent::activate(MPI_Request handle)
+{
+    engine::Op* const op = start();
+    if (op == nullptr) [[unlikely]] {
+        return false;
+    }
+    is_active_ = true;
+    op->owner_cookie = reinterpret_cast<std::uintptr_t>(this) | 1U;
+    rank_.pool().change_live(bits_of(handle), Kind::request, op);
+    if (binding_ != nullptr) [[unlikely]] {
+        attach_run(op);
+    }
+    return true;
+}
+
+inline int Persistent::end(Instance& instance, MPI_Request handle, engine::Op* op,
+                           MPI_Status* status)
+{
+    is_active_ = false;
+    rank_.pool().change_live(bits_of(handle), Kind::idle_request, this);
+    if (!is_own_op(op)) {
+        return end_op(instance, op, status);
+    }
+    end_complete_orphans(instance);
+    return report(*op, status);
 }
 
 /// Handles that one call gives back together, at the latest when this ends: the pool is locked once
