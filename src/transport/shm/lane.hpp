@@ -7,8 +7,9 @@
 // A payload of several KiB is written in steps, and the state of the line says how many are done,
 // so that a receiver who wants this very frame copies while the sender writes. Where lines are slow
 // to change cores, shorter ones are announced before their first byte is written, so that the
-// receiver asks for their lines meanwhile. Nobody waits for a writer: a frame that is not whole is
-// not there.
+// receiver asks for their lines meanwhile. What has to be made first (elements that are packed) is
+// made in its place, step by step (post_made). Nobody waits for a writer: a frame that is not whole
+// is not there.
 //
 // What is in the words: FrameHeader 16 | 12 bytes (half a line) or 40 (a whole one): the payload,
 // or Beside: where in the byte ring. What is in the tag: bits 0 to 7 the kind, 8 to 13 the length
