@@ -37,6 +37,43 @@ static void ring(const struct check* t, int count)
                      MPI_STATUS_IGNORE);
 }
 
+// Receives that need no place among the posted ones: that of a short MPI_Sendrecv, whose message
+// goes first, and a short partitioned one until somebody looks.
+static void unposted(struct check* t)
+{
+    int out = 5, in = 0, flag = 1;
+    MPI_Request sent, received;
+    MPI_T_pvar_session session;
+    CHECK_CALL(t, MPI_T_pvar_session_create(&session));
+    MPI_T_pvar_handle now =
+        open_handle(t, session, find(t, "posted_queue", MPI_T_PVAR_CLASS_LEVEL));
+    MPI_T_pvar_handle most =
+        open_handle(t, session, find(t, "posted_queue_max", MPI_T_PVAR_CLASS_HIGHWATERMARK));
+    CHECK_CALL(t, MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+    CHECK_INT(t, value_of(t, session, most), 0);
+    CHECK_CALL(t, MPI_Sendrecv(&out, 1, MPI_INT, t->rank, 2, &in, 1, MPI_INT, t->rank, 2,
+                               MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    CHECK_INT(t, in, 5);
+    CHECK_INT(t, value_of(t, session, most), 0);
+    CHECK_CALL(
+        t, MPI_Psend_init(&out, 1, 1, MPI_INT, t->rank, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &sent));
+    CHECK_CALL(t, MPI_Precv_init(&in, 1, 1, MPI_INT, t->rank, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                 &received));
+    CHECK_CALL(t, MPI_Start(&received));
+    CHECK_INT(t, value_of(t, session, now), 0);
+    CHECK_CALL(t, MPI_Test(&received, &flag, MPI_STATUS_IGNORE));
+    CHECK_INT(t, flag, 0);
+    CHECK_INT(t, value_of(t, session, now), 1);
+    CHECK_CALL(t, MPI_Start(&sent));
+    CHECK_CALL(t, MPI_Pready(0, sent));
+    CHECK_CALL(t, MPI_Wait(&received, MPI_STATUS_IGNORE));
+    CHECK_CALL(t, MPI_Wait(&sent, MPI_STATUS_IGNORE));
+    CHECK_INT(t, value_of(t, session, now), 0);
+    CHECK_CALL(t, MPI_Request_free(&sent));
+    CHECK_CALL(t, MPI_Request_free(&received));
+    CHECK_CALL(t, MPI_T_pvar_session_free(&session));
+}
+
 static void check_list(struct check* t)
 {
     int pvars = 0;
@@ -273,6 +310,7 @@ static int test_main(void)
     int provided;
     CHECK_CALL(&t, MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     check_list(&t);
+    unposted(&t);
     if (t.size > 1)
         check_counting(&t);
     if (t.size > 1)
