@@ -4,6 +4,7 @@
 // too. Else the same bytes go again and again, of which the receiver's core may still have those of
 // the last message: that is a copy less for a library whose receivers read their sender's buffer.
 // "posted": MPI_Irecv before the message is sent, then MPI_Send and MPI_Wait.
+// "exchanged": no ping-pong, but the time of an MPI_Sendrecv of both ranks at once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct {
     unsigned char* incoming;
     int is_written;
     int is_posted;
+    int is_exchanged;
 } PingPong;
 
 static void send(const PingPong* pair, int peer, long number)
@@ -52,9 +54,22 @@ static void ping_pong_posted(const PingPong* pair, long repeats)
     }
 }
 
+static void exchange(const PingPong* pair, long repeats)
+{
+    const int peer = 1 - pair->rank;
+    for (long count = 0; count < repeats; ++count) {
+        MPI_Sendrecv(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->incoming,
+                     pair->size_bytes, MPI_BYTE, peer, 1, pair->comm, MPI_STATUS_IGNORE);
+    }
+}
+
 static void ping_pong(void* context, long repeats)
 {
     const PingPong* const pair = context;
+    if (pair->is_exchanged) {
+        exchange(pair, repeats);
+        return;
+    }
     if (pair->is_posted) {
         ping_pong_posted(pair, repeats);
         return;
@@ -102,15 +117,16 @@ static void measure(const Harness* harness, PingPong* pair)
     char name[32];
     harness_size_name((size_t)pair->size_bytes, size_name, sizeof size_name);
     (void)snprintf(name, sizeof name, "%s%s", size_name,
-                   pair->is_written  ? ", written"
-                   : pair->is_posted ? ", posted"
-                                     : "");
+                   pair->is_written     ? ", written"
+                   : pair->is_posted    ? ", posted"
+                   : pair->is_exchanged ? ", exchanged"
+                                        : "");
     if (!harness_wants(harness, name))
         return;
     verify(harness, pair);
     const int count = harness_sample(harness, ping_pong, pair, samples_us);
     for (int index = 0; index < count; ++index)
-        samples_us[index] /= 2.0;
+        samples_us[index] /= pair->is_exchanged ? 1.0 : 2.0;
     harness_emit(harness, name, "oneway_us", "us", samples_us, count);
 }
 
@@ -131,11 +147,15 @@ int main(int argc, char** argv)
     }
     enum { written_from = 65536 };
     for (int index = 0; index < size_count; ++index) {
-        PingPong pair = {harness.comm, harness.rank, sizes_bytes[index], outgoing, incoming, 0, 0};
+        PingPong pair = {
+            harness.comm, harness.rank, sizes_bytes[index], outgoing, incoming, 0, 0, 0};
         measure(&harness, &pair);
         pair.is_posted = 1;
         measure(&harness, &pair);
         pair.is_posted = 0;
+        pair.is_exchanged = 1;
+        measure(&harness, &pair);
+        pair.is_exchanged = 0;
         pair.is_written = 1;
         if (pair.size_bytes >= written_from)
             measure(&harness, &pair);
