@@ -376,13 +376,18 @@ struct Lane {
         return true;
     }
 
-    /// A place beside for a payload that comes from `source`, if that matters; null: no room.
-    [[gnu::always_inline]] std::byte* reserve_beside(std::size_t payload_bytes, const void* source,
-                                                     Beside& beside) noexcept
+    struct Place {
+        std::byte* bytes;  ///< null: no room
+        bool is_new;       ///< no piece before had all of it
+    };
+
+    /// A place beside for a payload that comes from `source`, if that matters.
+    [[gnu::always_inline]] Place reserve_beside(std::size_t payload_bytes, const void* source,
+                                                Beside& beside) noexcept
     {
         sync::ByteReservation piece{};
         if (!payloads_.reserve(payload_bytes, &piece, source)) {
-            return nullptr;
+            return {nullptr, false};
         }
         auto* const place = static_cast<std::byte*>(payloads_.place_of(piece.begin));
         if (piece.is_new && payload_bytes >= prepared_bytes_min) [[unlikely]] {
@@ -391,7 +396,7 @@ struct Lane {
         beside.end = piece.end;
         beside.payload_bytes = static_cast<std::uint32_t>(payload_bytes) & INT32_MAX;
         beside.step_bytes = static_cast<std::uint32_t>(payload_bytes);
-        return place;
+        return {place, piece.is_new};
     }
 
     base::Status try_post_made(FrameKind kind, FrameHeader header,
@@ -400,7 +405,7 @@ struct Lane {
         auto* const content = reinterpret_cast<CellContent*>(cells.reserve(true));
         Beside beside;
         std::byte* const place =
-            content != nullptr ? reserve_beside(payload.bytes, nullptr, beside) : nullptr;
+            content != nullptr ? reserve_beside(payload.bytes, nullptr, beside).bytes : nullptr;
         if (place == nullptr) {
             return base::Status::retry_lane_full;
         }
@@ -432,13 +437,12 @@ struct Lane {
         const bool is_placed =
             payload_bytes >= placed_bytes_min && payload_bytes <= placed_bytes_max;
         Beside beside;
-        std::byte* const place =
-            reserve_beside(payload_bytes, is_placed ? payload : nullptr, beside);
-        if (place == nullptr) {
+        const Place place = reserve_beside(payload_bytes, is_placed ? payload : nullptr, beside);
+        if (place.bytes == nullptr) {
             return false;
         }
         if (showing_ == Showing::announced && payload_bytes <= announced_bytes_max) {
-            write_announced(content, header, beside, place, payload);
+            write_announced(content, header, beside, place.bytes, payload);
             return true;
         }
         if (payload_bytes <= StepChoice::one_step_bytes_max) {
@@ -451,13 +455,13 @@ struct Lane {
     }
 
     /// Longer than one_step_bytes_max.
-    void write_in_steps(CellContent* content, FrameHeader header, Beside beside, std::byte* place,
+    void write_in_steps(CellContent* content, FrameHeader header, Beside beside, Place place,
                         const std::byte* payload, Measure& measure) noexcept
     {
         const std::size_t payload_bytes = beside.payload_bytes;
-        const bool streams = store_choice_.next_streams();
-        const bool is_measured =
-            store_choice_.is_measured() || choice_of(Readable::whole).is_measuring();
+        const bool streams = store_choice_.next_streams(place.is_new);
+        const bool is_measured = !place.is_new && (store_choice_.is_measured() ||
+                                                   choice_of(Readable::whole).is_measuring());
         const std::uint64_t begin = is_measured ? platform::ticks() : 0;
         const std::size_t step = step_choice_.step_bytes(payload_bytes, streams, answers_taken(),
                                                          store_choice_.is_near());
@@ -467,9 +471,9 @@ struct Lane {
         for (std::size_t at = 0; at < payload_bytes; at += step) {
             const std::size_t bytes = std::min(step, payload_bytes - at);
             if (streams) {
-                platform::copy_streaming(place + at, payload + at, bytes);
+                platform::copy_streaming(place.bytes + at, payload + at, bytes);
             } else {
-                platform::copy_memory(place + at, payload + at, bytes);
+                platform::copy_memory(place.bytes + at, payload + at, bytes);
             }
             if (at == 0) {
                 fill(content, header, beside);
@@ -497,22 +501,22 @@ struct Lane {
     }
 
     /// A payload of up to one_step_bytes_max.
-    void write_at_once(std::byte* place, const std::byte* payload, std::size_t bytes,
+    void write_at_once(Place place, const std::byte* payload, std::size_t bytes,
                        Measure& measure) noexcept
     {
         if (bytes < streamed_bytes_min) {
-            std::memcpy(place, payload, bytes);
+            std::memcpy(place.bytes, payload, bytes);
             return;
         }
-        const bool streams = short_store_choice_.next_streams();
+        const bool streams = short_store_choice_.next_streams(place.is_new);
         if (short_store_choice_.is_measured()) {
             // By the payload: what it costs hardly depends on its length.
             measure = {&short_store_choice_, platform::ticks(), StoreChoice::scale, streams};
         }
         if (streams) {
-            platform::copy_streaming(place, payload, bytes);
+            platform::copy_streaming(place.bytes, payload, bytes);
         } else {
-            platform::copy_memory(place, payload, bytes);
+            platform::copy_memory(place.bytes, payload, bytes);
         }
     }
 

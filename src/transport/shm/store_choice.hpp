@@ -6,8 +6,9 @@
 // taken from the far core that read it last, and streaming wins (`bench_lane` measures both). Which
 // of the two it is depends on where the ranks run now, so the sender measures what its stores cost
 // it, until they have left its core. Streaming also costs the receiver, who reads from memory then,
-// so it is taken where plain stores cost the sender twice as much: 0.4 to 1.2 times as much was
-// seen with a shared cache (up to twice, where they were not waited for), 2.2 to 6 times without.
+// so it is taken where plain stores cost the sender half as much again: 0.4 to 1.2 times as much
+// was seen with a shared cache, 1.7 to 6 times without. There the receiver has bytes from memory as
+// soon as from the far core.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,19 @@ class StoreChoice {
         std::uint64_t times;
         std::uint64_t parts;
     };
-    static constexpr Dear usually{2, 1};
+    static constexpr Dear usually{3, 2};
 
     StoreChoice() = default;
     explicit StoreChoice(Dear dear) noexcept : dear_(dear) {}
 
-    /// Way of the next payload: true for streaming stores.
-    bool next_streams() noexcept
+    /// Way of the next payload: true for streaming stores. What goes to places that were never used
+    /// before says nothing of the ways to write.
+    bool next_streams(bool is_new = false) noexcept
     {
+        if (is_new) [[unlikely]] {
+            is_measured_ = false;
+            return streamed_;
+        }
         ++payloads_;
         is_measured_ = payloads_ <= first_trials || payloads_ % measured_interval == 0;
         if (payloads_ <= first_trials) {
@@ -67,8 +73,14 @@ class StoreChoice {
     {
         const std::uint64_t cost = time * scale / bytes + 1;
         std::uint64_t& known = cost_[streams ? 1 : 0];
-        if (known == 0 || cost < known) {
-            known = known == 0 ? cost : (known + cost) / 2;
+        if (known == 0) {
+            known = cost;
+            return;
+        }
+        if (cost < known) {
+            // A few payloads are cheap wherever the cores are, as their lines happen to be at hand.
+            // Only of the way that is not in use so little is known that one of them counts much.
+            known -= (known - cost) / (streams == streamed_ ? 8 : 2);
             return;
         }
         // A payload during which the core was taken away says little: it counts as twice the cost.

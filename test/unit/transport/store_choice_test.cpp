@@ -49,6 +49,35 @@ TEST(StoreChoice, TellsTheCoresOfAZen3)
     }
 }
 
+// As between cores that share no cache, where every seventh payload finds its lines at hand.
+TEST(StoreChoice, AFewCheapPayloadsDoNotHideDearOnes)
+{
+    StoreChoice choice;
+    int streamed = 0;
+    int measured = 0;
+    for (int i = 0; i < many; ++i) {
+        const bool streams = choice.next_streams();
+        if (choice.is_measured()) {
+            choice.note(streams, 4096, streams ? 950 : ++measured % 7 == 0 ? 620 : 1700);
+        }
+        streamed += streams ? 1 : 0;
+    }
+    EXPECT_GT(streamed, many - many / 10);
+}
+
+TEST(StoreChoice, NewPlacesSayNothing)
+{
+    StoreChoice choice;
+    for (int i = 0; i < 64; ++i) {
+        EXPECT_FALSE(choice.next_streams(true));
+        EXPECT_FALSE(choice.is_measured());
+    }
+    EXPECT_EQ(choice.cost(), 0U);
+    run(choice, many, 1900, 500);
+    EXPECT_TRUE(choice.next_streams(true)) << "as what was chosen last";
+    EXPECT_FALSE(choice.is_measured());
+}
+
 TEST(StoreChoice, StreamsWhereItIsToldTo)
 {
     constexpr StoreChoice::Dear three_quarters{3, 4};
