@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <vector>
 
 #include "base/cpu_list.hpp"
+#include "platform/process.hpp"
 
 namespace headway::platform {
 namespace {
@@ -23,6 +25,19 @@ std::string line_of(const std::string& path)
     std::string line;
     std::getline(file, line);
     return line;
+}
+
+/// Bytes of a size as those files write it, "512K"; 0 where it is none.
+std::uint64_t bytes_of(const std::string& size)
+{
+    std::uint64_t number = 0;
+    const char* const end = size.data() + size.size();
+    const auto [rest, error] = std::from_chars(size.data(), end, number);
+    const std::string_view unit(rest, end);
+    if (error != std::errc()) {
+        return 0;
+    }
+    return unit == "K" ? number << 10U : unit == "M" ? number << 20U : unit.empty() ? number : 0;
 }
 
 /// Cpus of a file that lists them; none where there is no such file, or it says anything else.
@@ -118,8 +133,31 @@ std::uint64_t own_cache_bytes() noexcept
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : usual;
 }
 
-std::uint64_t last_cache_bytes() noexcept
+std::uint64_t find_last_cache(unsigned cpu, const std::string& files)
 {
+    const std::string caches = files + "/cpu/cpu" + std::to_string(cpu) + "/cache/index";
+    std::string last_level;
+    std::uint64_t bytes = 0;
+    for (int index = 0;; ++index) {
+        const std::string cache = caches + std::to_string(index);
+        const std::string level = line_of(cache + "/level");
+        if (level.empty()) {
+            return bytes;
+        }
+        if (level > last_level) {
+            last_level = level;
+            bytes = bytes_of(line_of(cache + "/size"));
+        }
+    }
+}
+
+std::uint64_t last_cache_bytes()
+{
+    const Cpus cpus = allowed_cpus();
+    const std::uint64_t found = cpus.empty() ? 0 : find_last_cache(cpus.front());
+    if (found != 0) {
+        return found;
+    }
     const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
     return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }

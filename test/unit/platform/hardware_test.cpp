@@ -31,15 +31,17 @@ class HardwareTest : public testing::Test {
             write(place + "/topology/core_cpus_list", both);
             write(place + (is_first ? "/node0/none" : "/node1/none"), "");
             write(place + "/node_of_nothing/none", "");
-            const std::vector<std::vector<std::string>> caches = {{"1", "Data", both},
-                                                                  {"1", "Instruction", "wrong"},
-                                                                  {"2", "Unified", both},
-                                                                  {"3", "Unified", package}};
+            const std::vector<std::vector<std::string>> caches = {
+                {"1", "Data", both, "32K"},
+                {"1", "Instruction", "wrong", "64K"},
+                {"2", "Unified", both, "512K"},
+                {"3", "Unified", package, "32768K"}};
             for (std::size_t i = 0; i < caches.size(); ++i) {
                 const std::string cache = place + "/cache/index" + std::to_string(i);
                 write(cache + "/level", caches[i][0]);
                 write(cache + "/type", caches[i][1]);
                 write(cache + "/shared_cpu_list", caches[i][2]);
+                write(cache + "/size", caches[i][3]);
             }
         }
         write("node/node0/cpulist", "0-1,4-5");
@@ -86,6 +88,20 @@ TEST_F(HardwareTest, WhatTheSystemDoesNotSayIsUnknown)
     write("cpu/cpu0/topology/package_cpus_list", "no list");
     EXPECT_EQ(place_of({0}), (std::vector{unknown, unknown, unknown, unknown, unknown, 0, 0}));
     EXPECT_EQ(place_of({}), std::vector<int>(hardware_kinds, unknown));
+}
+
+TEST_F(HardwareTest, TheLastCacheIsOneAndNotAllOfThem)
+{
+    EXPECT_EQ(find_last_cache(1, folder_), 32U << 20U);
+    write("cpu/cpu1/cache/index3/size", "16M");
+    EXPECT_EQ(find_last_cache(1, folder_), 16U << 20U);
+    EXPECT_EQ(find_last_cache(8, folder_), 0U) << "there is no such cpu";
+    for (const char* const size : {"", "K", "12X", "-4K"}) {
+        write("cpu/cpu1/cache/index3/size", size);
+        EXPECT_EQ(find_last_cache(1, folder_), 0U) << size;
+    }
+    std::filesystem::remove_all(folder_ / "cpu/cpu1/cache/index3");
+    EXPECT_EQ(find_last_cache(1, folder_), 512U << 10U);
 }
 
 TEST_F(HardwareTest, ThisMachineHasCpus)
