@@ -19,8 +19,8 @@ void Door::come_back()
     RankState& rank = driver_->rank();
     if (rank.send_habit.is_watched()) [[unlikely]] {
         // Relaxed: written by this rank as it left.
-        rank.send_habit.note_return(platform::ticks() -
-                                    rank.left_at.load(std::memory_order_relaxed));
+        rank.send_habit.note_return(rank.left_at.load(std::memory_order_relaxed),
+                                    platform::ticks());
     }
     take_word(*driver_);
     is_away_ = false;

@@ -26,12 +26,14 @@ class SendHabit {
         return worth_ != 0 || until_trial_ == 0;
     }
 
-    /// It was, for that; the copy would have taken so many ticks, 0 where that is not known.
-    void note_offered(std::uint64_t bytes, std::uint64_t copy_ticks) noexcept
+    /// It was, at `now`; the copy would have taken so many ticks, 0 where that is not known.
+    void note_offered(std::uint64_t bytes, std::uint64_t copy_ticks, std::uint64_t now) noexcept
     {
         until_trial_ = interval_;
         offered_bytes_ = bytes;
-        copy_ticks_ = copy_ticks != 0 ? copy_ticks : read_ticks(bytes);
+        offered_at_ = now;
+        // As long as messages are offered nobody learns what a copy costs.
+        copy_ticks_ = copy_ticks != 0 ? copy_ticks : read_ticks(bytes) / 2;
     }
 
     /// Whether note_return() wants to know.
@@ -40,12 +42,17 @@ class SendHabit {
     /// Its caller waits for it in the same call, which says nothing of those that do not wait.
     void forget() noexcept { offered_bytes_ = 0; }
 
-    /// The rank is back in MPI after so many ticks.
-    void note_return(std::uint64_t ticks_away) noexcept
+    /// The rank left MPI at `left_at`, the last time, and is back at `now`.
+    void note_return(std::uint64_t left_at, std::uint64_t now) noexcept
     {
         const std::uint64_t by_receiver = read_ticks(offered_bytes_);
         offered_bytes_ = 0;
-        if (ticks_away > by_receiver) {
+        // A receiver that takes the message at once lets the call end with nothing open, of which
+        // no leaving is told. Then other calls came before this one, and it says nothing.
+        if (left_at - offered_at_ > by_receiver) {
+            return;
+        }
+        if (now - left_at > by_receiver) {
             worth_ = std::min(worth_ + copy_ticks_, copies_ahead * copy_ticks_);
             interval_ = interval_min;
             return;
@@ -53,8 +60,9 @@ class SendHabit {
         if (worth_ == 0) {
             interval_ = std::min(2 * interval_ + 1, interval_max);
         }
-        // Had the call copied, the receiver would have copied at the same time, from the lane.
-        worth_ -= std::min(worth_, by_receiver - std::min(by_receiver, copy_ticks_) + 1);
+        // Had the call copied, the receiver would have copied at the same time, from the lane: more
+        // was lost than the two differ by, however dear that copy is.
+        worth_ -= std::min(worth_, by_receiver - std::min(by_receiver / 2, copy_ticks_));
     }
 
   private:
@@ -69,8 +77,9 @@ class SendHabit {
     static constexpr std::uint32_t interval_max = 1023;
 
     std::uint64_t offered_bytes_ = 0;  ///< of the one that is watched, else 0
-    std::uint64_t copy_ticks_ = 0;     ///< that the last one spared its caller
-    std::uint64_t worth_ = 0;          ///< ticks spared lately, less those lost
+    std::uint64_t offered_at_ = 0;
+    std::uint64_t copy_ticks_ = 0;  ///< that the last one spared its caller
+    std::uint64_t worth_ = 0;       ///< ticks spared lately, less those lost
     std::uint32_t until_trial_ = first_trial;
     std::uint32_t interval_ = interval_min;
 };

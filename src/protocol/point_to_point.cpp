@@ -11,6 +11,7 @@
 #include "engine/observation.hpp"
 #include "engine/post.hpp"
 #include "engine/staged_pieces.hpp"
+#include "platform/cpu.hpp"
 #include "protocol/distant.hpp"
 #include "protocol/kept.hpp"
 #include "protocol/offer.hpp"
@@ -294,8 +295,8 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
         op->frame_kind = transport::FrameKind::eager;
     } else {
         if (is_plain && op->size_bytes <= whole_bytes_in_passing && !is_distant) {
-            driver.rank().send_habit.note_offered(op->size_bytes,
-                                                  driver.writing_ticks(op->peer, op->size_bytes));
+            driver.rank().send_habit.note_offered(
+                op->size_bytes, driver.writing_ticks(op->peer, op->size_bytes), platform::ticks());
         }
         offer(driver, op, is_synchronous ? Completion::matched : Completion::sent);
     }

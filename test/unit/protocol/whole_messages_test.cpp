@@ -92,14 +92,22 @@ class BesideComputation : public WholeMessages {
         node.node().lane_reading = transport::shm::Reading::measured;
         engine::Door door;
         door.open(node.driver(sender));
-        door.enter();
-        EXPECT_FALSE(goes_whole()) << "the receiver computes";
-        door.leave();
-        const std::uint64_t begin = platform::ticks();
-        while (platform::ticks() - begin < long_bytes) {
+        engine::SendHabit& habit = node.driver(sender).rank().send_habit;
+        // More than once: the first call starts the agent, and any may lose its core, and then it
+        // is not known when it ended.
+        bool is_known = false;
+        for (int i = 0; i < 50 && !is_known; ++i) {
+            door.enter();
+            EXPECT_FALSE(goes_whole()) << "the receiver computes";
+            is_known = habit.is_to_offer();
+            door.leave();
+            const std::uint64_t begin = platform::ticks();
+            while (platform::ticks() - begin < long_bytes) {
+            }
         }
         door.enter();
-        EXPECT_FALSE(node.driver(sender).rank().send_habit.is_watched());
+        EXPECT_FALSE(habit.is_watched());
+        EXPECT_TRUE(is_known);
     }
 };
 
