@@ -113,6 +113,17 @@ bool has_left_lately(const RankState& rank) noexcept
     return platform::ticks() - rank.left_at.load(std::memory_order_relaxed) < lately;
 }
 
+/// Of a whole message. What the caches hold is looked up once it may matter: that takes longer than
+/// a message of some KiB.
+bool goes_past_caches(std::uint64_t message_bytes)
+{
+    if (message_bytes < streamed_bytes_min(0)) {
+        return false;
+    }
+    static const std::uint64_t least = streamed_bytes_min(platform::last_cache_bytes());
+    return message_bytes >= least;
+}
+
 }  // namespace
 
 bool is_away(const RankState& rank) noexcept
@@ -221,12 +232,11 @@ void read_source(const CopyJob& job, std::uint64_t from, std::uint64_t bytes, st
 void write_target(const CopyJob& job, std::uint64_t from, std::uint64_t bytes,
                   const std::byte* source, bool is_cached)
 {
-    static const std::uint64_t streamed_from = streamed_bytes_min(platform::last_cache_bytes());
     if (job.combination.is_there()) {
         combine(job.combination, from, bytes, source, job.target.address + from);
     } else if (job.target_elements != nullptr) {
         data::unpack(*job.target_elements, from, from + bytes, source);
-    } else if (job.total_bytes >= streamed_from) {
+    } else if (goes_past_caches(job.total_bytes)) {
         platform::copy_streaming(job.target.address + from, source, bytes);
     } else {
         platform::copy_arrived(job.target.address + from, source, bytes, is_cached);
