@@ -318,6 +318,7 @@ TEST_F(WholeMessages, ThatFindNoRoomAreOfferedByWhoeverWorksForTheSender)
     EXPECT_EQ(ops.back()->frame_kind, FrameKind::eager);
     std::vector<std::byte> got(65'536);
     std::vector<Op*> receives;
+    receives.reserve(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
         receives.push_back(node.start_receive(receiver, 0, 1, got.data(), got.size()));
     }
