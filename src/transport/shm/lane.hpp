@@ -376,14 +376,15 @@ struct Lane {
         return true;
     }
 
-    struct Place {
+    /// Where a payload beside the cells goes.
+    struct Reserved {
         std::byte* bytes;  ///< null: no room
         bool is_new;       ///< no piece before had all of it
     };
 
     /// A place beside for a payload that comes from `source`, if that matters.
-    [[gnu::always_inline]] Place reserve_beside(std::size_t payload_bytes, const void* source,
-                                                Beside& beside) noexcept
+    [[gnu::always_inline]] Reserved reserve_beside(std::size_t payload_bytes, const void* source,
+                                                   Beside& beside) noexcept
     {
         sync::ByteReservation piece{};
         if (!payloads_.reserve(payload_bytes, &piece, source)) {
@@ -437,7 +438,7 @@ struct Lane {
         const bool is_placed =
             payload_bytes >= placed_bytes_min && payload_bytes <= placed_bytes_max;
         Beside beside;
-        const Place place = reserve_beside(payload_bytes, is_placed ? payload : nullptr, beside);
+        const Reserved place = reserve_beside(payload_bytes, is_placed ? payload : nullptr, beside);
         if (place.bytes == nullptr) {
             return false;
         }
@@ -455,7 +456,7 @@ struct Lane {
     }
 
     /// Longer than one_step_bytes_max.
-    void write_in_steps(CellContent* content, FrameHeader header, Beside beside, Place place,
+    void write_in_steps(CellContent* content, FrameHeader header, Beside beside, Reserved place,
                         const std::byte* payload, Measure& measure) noexcept
     {
         const std::size_t payload_bytes = beside.payload_bytes;
@@ -501,7 +502,7 @@ struct Lane {
     }
 
     /// A payload of up to one_step_bytes_max.
-    void write_at_once(Place place, const std::byte* payload, std::size_t bytes,
+    void write_at_once(Reserved place, const std::byte* payload, std::size_t bytes,
                        Measure& measure) noexcept
     {
         if (bytes < streamed_bytes_min) {
