@@ -26,7 +26,8 @@ class SendHabit {
         return worth_ != 0 || until_trial_ == 0;
     }
 
-    /// It was, at `now`; the copy would have taken so many ticks, 0 where that is not known.
+    /// One was offered at `now`; its copy would have taken so many ticks, 0 where that is not
+    /// known.
     void note_offered(std::uint64_t bytes, std::uint64_t copy_ticks, std::uint64_t now) noexcept
     {
         until_trial_ = interval_;
