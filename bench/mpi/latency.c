@@ -4,12 +4,18 @@
 // too. Else the same bytes go again and again, of which the receiver's core may still have those of
 // the last message: that is a copy less for a library whose receivers read their sender's buffer.
 // "posted": MPI_Irecv before the message is sent, then MPI_Send and MPI_Wait.
-// "exchanged": no ping-pong, but the time of an MPI_Sendrecv of both ranks at once.
+// "exchanged", "crossed": no ping-pong, but the time of an MPI_Sendrecv, or of MPI_Isend, MPI_Recv
+// and MPI_Wait, of both ranks at once.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
+
+typedef enum { way_blocking, way_posted, way_exchanged, way_crossed, way_written, ways } Way;
+
+static const char* const way_names[ways] = {"", ", posted", ", exchanged", ", crossed",
+                                            ", written"};
 
 typedef struct {
     MPI_Comm comm;
@@ -17,14 +23,12 @@ typedef struct {
     int size_bytes;
     unsigned char* outgoing;
     unsigned char* incoming;
-    int is_written;
-    int is_posted;
-    int is_exchanged;
+    Way way;
 } PingPong;
 
 static void send(const PingPong* pair, int peer, long number)
 {
-    if (pair->is_written)
+    if (pair->way == way_written)
         memset(pair->outgoing, (int)(number % 251), (size_t)pair->size_bytes);
     MPI_Send(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm);
 }
@@ -63,17 +67,20 @@ static void exchange(const PingPong* pair, long repeats)
     }
 }
 
-static void ping_pong(void* context, long repeats)
+static void cross(const PingPong* pair, long repeats)
 {
-    const PingPong* const pair = context;
-    if (pair->is_exchanged) {
-        exchange(pair, repeats);
-        return;
+    const int peer = 1 - pair->rank;
+    for (long count = 0; count < repeats; ++count) {
+        MPI_Request request;
+        MPI_Isend(pair->outgoing, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm, &request);
+        MPI_Recv(pair->incoming, pair->size_bytes, MPI_BYTE, peer, 1, pair->comm,
+                 MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    if (pair->is_posted) {
-        ping_pong_posted(pair, repeats);
-        return;
-    }
+}
+
+static void ping_pong(const PingPong* pair, long repeats)
+{
     const int peer = 1 - pair->rank;
     for (long count = 0; count < repeats; ++count) {
         if (pair->rank == 0) {
@@ -85,6 +92,14 @@ static void ping_pong(void* context, long repeats)
             send(pair, peer, count);
         }
     }
+}
+
+static void run(void* context, long repeats)
+{
+    static void (*const runs[ways])(const PingPong*, long) = {ping_pong, ping_pong_posted, exchange,
+                                                              cross, ping_pong};
+    const PingPong* const pair = context;
+    runs[pair->way](pair, repeats);
 }
 
 static unsigned char pattern(int rank, int index)
@@ -99,10 +114,10 @@ static void verify(const Harness* harness, PingPong* pair)
         pair->outgoing[index] = pattern(pair->rank, index);
         pair->incoming[index] = 0;
     }
-    const int is_written = pair->is_written;
-    pair->is_written = 0;
-    ping_pong(pair, 1);
-    pair->is_written = is_written;
+    const Way way = pair->way;
+    pair->way = way == way_written ? way_blocking : way;
+    run(pair, 1);
+    pair->way = way;
     for (int index = 0; index < pair->size_bytes; ++index) {
         if (pair->incoming[index] == pattern(1 - pair->rank, index))
             continue;
@@ -116,23 +131,20 @@ static void measure(const Harness* harness, PingPong* pair)
     char size_name[16];
     char name[32];
     harness_size_name((size_t)pair->size_bytes, size_name, sizeof size_name);
-    (void)snprintf(name, sizeof name, "%s%s", size_name,
-                   pair->is_written     ? ", written"
-                   : pair->is_posted    ? ", posted"
-                   : pair->is_exchanged ? ", exchanged"
-                                        : "");
+    (void)snprintf(name, sizeof name, "%s%s", size_name, way_names[pair->way]);
     if (!harness_wants(harness, name))
         return;
     verify(harness, pair);
-    const int count = harness_sample(harness, ping_pong, pair, samples_us);
+    const int count = harness_sample(harness, run, pair, samples_us);
+    const int is_at_once = pair->way == way_exchanged || pair->way == way_crossed;
     for (int index = 0; index < count; ++index)
-        samples_us[index] /= pair->is_exchanged ? 1.0 : 2.0;
+        samples_us[index] /= is_at_once ? 1.0 : 2.0;
     harness_emit(harness, name, "oneway_us", "us", samples_us, count);
 }
 
 int main(int argc, char** argv)
 {
-    static const int sizes_bytes[] = {0, 8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
+    static const int sizes_bytes[] = {0, 8, 64, 1024, 4096, 16384, 32768, 65536, 262144, 1048576};
     enum { size_count = sizeof sizes_bytes / sizeof sizes_bytes[0], page = 4096 };
     Harness harness;
     if (!harness_begin(&argc, &argv, &harness))
@@ -147,18 +159,12 @@ int main(int argc, char** argv)
     }
     enum { written_from = 65536 };
     for (int index = 0; index < size_count; ++index) {
-        PingPong pair = {
-            harness.comm, harness.rank, sizes_bytes[index], outgoing, incoming, 0, 0, 0};
-        measure(&harness, &pair);
-        pair.is_posted = 1;
-        measure(&harness, &pair);
-        pair.is_posted = 0;
-        pair.is_exchanged = 1;
-        measure(&harness, &pair);
-        pair.is_exchanged = 0;
-        pair.is_written = 1;
-        if (pair.size_bytes >= written_from)
-            measure(&harness, &pair);
+        for (Way way = way_blocking; way < ways; ++way) {
+            PingPong pair = {harness.comm, harness.rank, sizes_bytes[index],
+                             outgoing,     incoming,     way};
+            if (way != way_written || pair.size_bytes >= written_from)
+                measure(&harness, &pair);
+        }
     }
     free(outgoing);
     free(incoming);
