@@ -119,6 +119,15 @@ TEST(OwnCache, IsThatOfACoreOrAGuess)
     EXPECT_TRUE(last_cache_bytes() == 0 || bytes <= last_cache_bytes()) << bytes;
 }
 
+TEST(LastCache, IsThatOfACpuWhereTheSystemSays)
+{
+    const std::uint64_t found = find_last_cache(allowed_cpus().front());
+    if (found == 0) {
+        GTEST_SKIP() << "the system shows no caches";
+    }
+    EXPECT_EQ(last_cache_bytes(), found);
+}
+
 TEST(LastCache, IsNoSmallerThanOthersOrUnknown)
 {
     const std::uint64_t bytes = last_cache_bytes();
