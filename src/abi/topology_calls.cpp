@@ -3,7 +3,9 @@
 #include "abi/topology_calls.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "abi/call_order.hpp"
 #include "abi/reordered.hpp"
@@ -41,12 +43,20 @@ int check_grid(Call& call, const Communicator& comm, int ndims, const int dims[]
     if (ndims < 0) {
         return call.fail(MPI_ERR_DIMS, "argument ndims is %d; it must not be negative", ndims);
     }
-    std::int64_t product = 1;
-    for (const int extent : list(dims, ndims)) {
-        if (extent <= 0) {
-            return call.fail(MPI_ERR_DIMS, "a dimension of the grid is %d; give positive ones",
+    const std::span<const int> extents = list(dims, ndims);
+    for (const int extent : extents) {
+        if (extent < 0) {
+            return call.fail(MPI_ERR_DIMS, "a dimension of the grid is %d; it must not be negative",
                              extent);
         }
+    }
+    // Nobody is in a grid without places, and nobody is refused it: programs divide their number
+    // of processes (MPI-5.0 section 8.5.1 forbids larger grids only).
+    if (std::ranges::find(extents, 0) != extents.end()) {
+        return MPI_SUCCESS;
+    }
+    std::int64_t product = 1;
+    for (const int extent : extents) {
         product *= extent;
         if (product > comm.size()) {
             return call.fail(MPI_ERR_DIMS,

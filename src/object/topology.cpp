@@ -9,6 +9,9 @@ namespace headway::object {
 
 int Cartesian::size() const noexcept
 {
+    if (std::ranges::find(dims, 0) != dims.end()) {
+        return 0;
+    }
     int product = 1;
     for (const int extent : dims) {
         product *= extent;

@@ -18,7 +18,7 @@ struct Cartesian {
     std::vector<int> dims;
     std::vector<int> periods;  ///< 0 or 1
 
-    /// Of all dimensions together; no dimension is one process.
+    /// Of all dimensions together; no dimension is one process, one of 0 nobody.
     int size() const noexcept;
     /// Requires 0 <= rank < size().
     std::vector<int> coordinates(int rank) const;

@@ -253,16 +253,31 @@ static void distributed(struct check* t)
     CHECK_CALL(t, MPI_Comm_free(&ring));
 }
 
+// As where a program gives each of two rows a quarter of its processes, and has three.
+static void empty_grids(struct check* t)
+{
+    static const int grids[][3] = {{2, 0, 1}, {0, 2147483647, 2147483647}, {2147483647, 9, 0}};
+    const int periods[3] = {0, 1, 0};
+    for (int i = 0; i < 3; ++i) {
+        MPI_Comm grid = MPI_COMM_WORLD;
+        int mapped = -7;
+        CHECK_CALL(t, MPI_Cart_create(MPI_COMM_WORLD, 3, grids[i], periods, i % 2, &grid));
+        CHECK(t, grid == MPI_COMM_NULL);
+        CHECK_CALL(t, MPI_Cart_map(MPI_COMM_WORLD, 3, grids[i], periods, &mapped));
+        CHECK_INT(t, mapped, MPI_UNDEFINED);
+    }
+}
+
 static void refused(struct check* t)
 {
-    const int large = t->size + 1, zero = 0, period = 0, outside = t->size;
+    const int large = t->size + 1, below = -1, period = 0, outside = t->size;
     int value = 0, place = 5, found[1];
     MPI_Comm made, line;
     REFUSED(t, MPI_Cart_create(MPI_COMM_WORLD, 1, &large, &period, 0, &made), MPI_ERR_DIMS,
             MPI_ERR_ARG, MPI_ERR_TOPOLOGY);
-    REFUSED(t, MPI_Cart_create(MPI_COMM_WORLD, 1, &zero, &period, 0, &made), MPI_ERR_DIMS,
+    REFUSED(t, MPI_Cart_create(MPI_COMM_WORLD, 1, &below, &period, 0, &made), MPI_ERR_DIMS,
             MPI_ERR_ARG);
-    REFUSED(t, MPI_Cart_create(MPI_COMM_WORLD, -1, &zero, &period, 0, &made), MPI_ERR_DIMS,
+    REFUSED(t, MPI_Cart_create(MPI_COMM_WORLD, -1, &t->size, &period, 0, &made), MPI_ERR_DIMS,
             MPI_ERR_ARG);
     REFUSED(t, MPI_Cartdim_get(MPI_COMM_WORLD, &value), MPI_ERR_TOPOLOGY);
     REFUSED(t, MPI_Graphdims_get(MPI_COMM_WORLD, &value, &value), MPI_ERR_TOPOLOGY);
@@ -298,6 +313,7 @@ static int test_main(void)
     reordered(&t);
     graphs(&t);
     distributed(&t);
+    empty_grids(&t);
     refused(&t);
     return check_finish(&t);
 }
