@@ -56,6 +56,16 @@ static void allreduce(void* context, long repeats)
         MPI_Allreduce(&place->value, &place->sum, 1, MPI_DOUBLE, MPI_SUM, place->comm);
 }
 
+// Some 30 us of work before each: time that ranks on different cores share.
+static void compute_and_allreduce(void* context, long repeats)
+{
+    Place* const place = context;
+    for (long count = 0; count < repeats; ++count) {
+        harness_compute(20000);
+        MPI_Allreduce(&place->value, &place->sum, 1, MPI_DOUBLE, MPI_SUM, place->comm);
+    }
+}
+
 static void allgather(void* context, long repeats)
 {
     Place* const place = context;
@@ -148,6 +158,7 @@ int main(int argc, char** argv)
     }
     measure(&harness, "Barrier", barrier, 1.0, &place);
     measure(&harness, "Allreduce 8 B", allreduce, 1.0, &place);
+    measure(&harness, "work and Allreduce", compute_and_allreduce, 1.0, &place);
     measure(&harness, "ring", ring, 1.0, &place);
     measure_allgather(&harness, &place);
     return harness_end(&harness);
