@@ -125,7 +125,7 @@ void Crew::settle(Worker& worker) noexcept
         case Departure::over:
             break;
         case Departure::ready:
-            put(*task);
+            put_at_home(*task);
             break;
         case Departure::asleep:
             if (!task->phase.lie_down()) {
@@ -157,14 +157,25 @@ void Crew::put(Task& task) noexcept
     }
 }
 
+/// What was taken from its home stays away while the task that kept it waiting there runs on.
 void Crew::put_at_home(Task& task) noexcept
 {
-    // Relaxed: a hint; where its home does not switch yet, it stays where it was taken.
+    // Relaxed: a hint.
     if (task.core != task.home &&
-        task.home->switches.load(std::memory_order_relaxed) != task.switches_of_home) {
+        (task.home->switches.load(std::memory_order_relaxed) != task.switches_of_home ||
+         looks_for_work(*task.home))) {
         task.core = task.home;
     }
     put(task);
+}
+
+/// Its worker has nothing to run, and so will not switch again by itself.
+bool Crew::looks_for_work(const Core& core) noexcept
+{
+    // (9) acquire, pairs with (10) of worker.cpp: there is none yet, or a whole one.
+    const Worker* const worker = core.worker.load(std::memory_order_acquire);
+    // Relaxed: a hint.
+    return worker != nullptr && worker->current.load(std::memory_order_relaxed) == nullptr;
 }
 
 void Crew::make_all_ready(Task* chain) noexcept

@@ -39,7 +39,8 @@ struct alignas(platform::cache_line_bytes) Core {
     std::uint32_t index = 0;
     /// Switches of its worker: written by it, read by thieves and the monitor.
     alignas(platform::cache_line_bytes) std::atomic<std::uint64_t> switches{0};
-    /// Who has the core. Written by the monitor, read by it and by reports.
+    /// Who has the core; null until it has one. Written by the monitor, read by it, by who wakes
+    /// tasks and by reports.
     std::atomic<Worker*> worker{nullptr};
     /// What the worker sleeps on when it has nothing to run; changed by who wakes it.
     alignas(platform::cache_line_bytes) std::atomic<std::uint32_t> bell{0};
@@ -149,6 +150,7 @@ class Crew {
     void settle(Worker& worker) noexcept;
     void put(Task& task) noexcept;
     void put_at_home(Task& task) noexcept;
+    static bool looks_for_work(const Core& core) noexcept;
     void make_all_ready(Task* chain) noexcept;
     void rouse_due() noexcept;
     bool is_rung() const noexcept;
@@ -172,6 +174,10 @@ class Crew {
     };
     void look_at(Core& core, Sight& before, std::int64_t now_ns) noexcept;
     void replace_worker(Core& core, Worker& stuck) noexcept;
+
+    /// A worker that has not switched for so long computes, and others take its tasks. Tasks that
+    /// only talk to each other switch more often, and are better left together.
+    static constexpr std::int64_t theft_after_ns = 20'000;
 
     /// More ready tasks than their worker should have to itself while another one has none.
     static bool has_too_many(const Core& core) noexcept { return core.queue.size() > 2; }

@@ -95,14 +95,20 @@ void Crew::look_at(Core& core, Sight& before, std::int64_t now_ns) noexcept
     // Relaxed, all: whoever is taken for stuck and is not loses nothing but its core.
     const std::uint64_t switches = core.switches.load(std::memory_order_relaxed);
     Worker& worker = *core.worker.load(std::memory_order_relaxed);
-    if (switches != before.switches || core.queue.size() == 0 ||
-        worker.current.load(std::memory_order_relaxed) == nullptr) {
+    const auto turns = static_cast<std::int64_t>(switches - before.switches);
+    const bool has_waiting =
+        core.queue.size() != 0 && worker.current.load(std::memory_order_relaxed) != nullptr;
+    if (turns != 0 || !has_waiting) {
         before = {switches, now_ns};
+    }
+    if (!has_waiting) {
         return;
     }
-    if (!options_.keeps_tasks && sleeping_workers_.load(std::memory_order_relaxed) != 0) {
-        ring_any();  // it takes them, as their worker has not switched
-    } else if (now_ns - before.since_ns >= options_.patience_ns) {
+    const bool has_long_turns = turns * theft_after_ns < options_.look_ns;
+    if (has_long_turns && !options_.keeps_tasks &&
+        sleeping_workers_.load(std::memory_order_relaxed) != 0) {
+        ring_any();  // it takes them in the middle of such a turn
+    } else if (turns == 0 && now_ns - before.since_ns >= options_.patience_ns) {
         replace_worker(core, worker);
         before.since_ns = now_ns;
     }
@@ -121,14 +127,13 @@ void Crew::replace_worker(Core& core, Worker& stuck) noexcept
     }
     if (spare != nullptr) {
         spare->core = &core;
-        core.worker.store(spare, std::memory_order_relaxed);  // relaxed: read by this thread only
+        core.worker.store(spare, std::memory_order_release);  // as (10) of worker.cpp
         // (7) release, pairs with (6) of worker.cpp.
         spare->has_core.store(1, std::memory_order_release);
         platform::system_wake(spare->has_core, 1);
     } else if (start_worker(core)) {
         count_one(spare_workers_);
     } else {
-        core.worker.store(&stuck, std::memory_order_relaxed);  // relaxed: as above
         return;
     }
     count_one(evictions_);

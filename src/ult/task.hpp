@@ -74,8 +74,8 @@ struct Task {
     /// by who wakes it.
     Core* core = nullptr;
     /// Where it goes when it is woken, even if others have taken it from there, once that core
-    /// has switched again: so neighbours, who were given one core, do not disperse. Written
-    /// before it is ready for the first time.
+    /// has switched again or has nothing to run: so neighbours, who were given one core, do not
+    /// disperse. Written before it is ready for the first time.
     Core* home = nullptr;
     /// Switches of `home` when it was taken from there. Written by who took it, read by who wakes
     /// it.

@@ -16,10 +16,6 @@ namespace headway::ult {
 
 namespace {
 
-/// A worker that has not switched for so long computes, and others take its tasks. Tasks that only
-/// talk to each other switch more often, and are better left together.
-constexpr std::int64_t theft_after_ns = 20'000;
-
 /// From one look at other cores to the next, of a worker without work, and before the first. Each
 /// takes from them lines that they write at every switch; and ranks that only wait for each other
 /// are ready again sooner than that.
@@ -58,12 +54,13 @@ bool Crew::start_worker(Core& core)
     Worker* const worker = owned.get();
     worker->core = &core;
     worker->victims.resize(cores_.size());
-    core.worker.store(worker, std::memory_order_relaxed);  // relaxed: the monitor's own
     try {
         worker->thread = std::thread([this, worker] { run(*worker); });
     } catch (const std::system_error&) {
         return false;
     }
+    // (10) release, pairs with (9) of crew.cpp.
+    core.worker.store(worker, std::memory_order_release);
     const std::lock_guard guard(workers_mutex_);
     workers_.push_back(std::move(owned));
     return true;

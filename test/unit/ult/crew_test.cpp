@@ -16,75 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "crew_tasks.hpp"
+
 namespace headway::ult {
 namespace {
-
-constexpr std::int64_t never_ns = platform::Deadline::never().ns();
-
-CrewOptions with_workers(std::size_t count)
-{
-    CrewOptions options;
-    options.cpus.assign(count, -1);
-    return options;
-}
-
-/// Runs `body(i)` in `count` tasks of a crew, and waits for them.
-class Tasks {
-  public:
-    Tasks(Crew& crew, std::size_t count, const std::function<void(std::size_t)>& body)
-        : crew_(crew), tasks_(count)
-    {
-        for (std::size_t i = 0; i < count; ++i) {
-            threads_.emplace_back([this, i, &body] {
-                if (!crew_.enter(tasks_[i])) {
-                    std::abort();
-                }
-                body(i);
-                crew_.go_home();
-            });
-        }
-        for (const Task& task : tasks_) {
-            wait_for_birth(task.birth);
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            crew_.make_ready(tasks_[i], static_cast<std::uint32_t>(i), i % crew_.core_count());
-        }
-    }
-    ~Tasks() { join(); }
-    Tasks(const Tasks&) = delete;
-    Tasks& operator=(const Tasks&) = delete;
-
-    void join()
-    {
-        for (std::size_t i = 0; i < threads_.size(); ++i) {
-            threads_[i].join();
-            destroy_bed(tasks_[i].birth);
-        }
-        threads_.clear();
-    }
-
-  private:
-    Crew& crew_;
-    std::vector<Task> tasks_;
-    std::vector<std::thread> threads_;
-};
-
-void run_tasks(CrewOptions options, std::size_t count,
-               const std::function<void(Crew&, std::size_t)>& body,
-               const std::function<void(const Crew&)>& look = {})
-{
-    Crew crew(std::move(options));
-    const std::function<void(std::size_t)> bound = [&](std::size_t i) { body(crew, i); };
-    {
-        Tasks tasks(crew, count, bound);
-        ASSERT_TRUE(crew.start());
-        tasks.join();
-    }
-    crew.stop();
-    if (look) {
-        look(crew);
-    }
-}
 
 thread_local std::size_t local_number = 0;
 thread_local std::string local_text;
@@ -297,74 +232,6 @@ TEST(Crew, UsesEvictedWorkersAgain)
         },
         [](const Crew& crew) { EXPECT_LE(crew.counters().spare_workers, 3U); });
     EXPECT_EQ(turn.load(), 2 * rounds);
-}
-
-TEST(Crew, StealsFromAWorkerThatDoesNotSwitch)
-{
-    CrewOptions options = with_workers(2);
-    options.look_ns = 0;  // no monitor: only a thief can help
-    std::atomic<bool> has_run{false};
-    run_tasks(
-        options, 4,
-        [&](Crew&, std::size_t i) {
-            // Tasks 0 and 2 start on one core, 1 and 3 on the other.
-            if (i == 2) {
-                has_run = true;
-            }
-            while (i == 0 && !has_run) {
-            }
-        },
-        [](const Crew& crew) { EXPECT_GE(crew.counters().steals, 1U); });
-    EXPECT_TRUE(has_run);
-}
-
-TEST(Crew, ReturnsToItsFirstCoreOnceThatSwitches)
-{
-    CrewOptions options = with_workers(2);
-    options.patience_ns = 10'000'000'000;  // no spare worker: only a thief can help
-    std::atomic<bool> was_abroad{false};
-    std::atomic<bool> is_over{false};
-    run_tasks(options, 3, [&](Crew& crew, std::size_t i) {
-        const auto is_at_home = [] { return own_task()->core == own_task()->home; };
-        const auto rest = [&crew] { crew.sleep_until(platform::monotonic_ns() + 1'000); };
-        if (i == 0) {
-            while (!is_at_home()) {
-                rest();
-            }
-            while (!was_abroad) {
-            }
-            while (!is_over) {
-                rest();
-            }
-        } else if (i == 2) {
-            while (is_at_home()) {
-                rest();
-            }
-            was_abroad = true;
-            while (!is_at_home()) {
-                rest();
-            }
-            is_over = true;
-        }
-    });
-    EXPECT_TRUE(is_over);
-}
-
-TEST(Crew, KeepsBoundTasksOnTheirCores)
-{
-    CrewOptions options = with_workers(2);
-    options.keeps_tasks = true;
-    std::atomic<int> moved{0};
-    run_tasks(
-        options, 8,
-        [&](Crew& crew, std::size_t i) {
-            for (int round = 0; round < 200; ++round) {
-                moved += own_task()->core->index == i % 2 ? 0 : 1;
-                crew.yield();
-            }
-        },
-        [](const Crew& crew) { EXPECT_EQ(crew.counters().steals, 0U); });
-    EXPECT_EQ(moved, 0);
 }
 
 std::uint64_t digest_of(std::uint64_t seed, std::vector<std::size_t>& order)
