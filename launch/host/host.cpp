@@ -272,8 +272,8 @@ void Host::rank_ended(const HostedRank& rank, int code)
     const std::string others = std::max(plan_.rank_count(), plan_.job_rank_count) > 1
                                    ? "; the other ranks were ended"
                                    : "";
-    const std::string exited = "exited with code " + std::to_string(code);
-    const int low = code & 0xFF;
+    const int low = code & 0xFF;  // as a process has it
+    const std::string exited = "exited with code " + std::to_string(low);
     switch (library_.table().leave_rank()) {
         case HEADWAY_RANK_INSIDE:
             end_job(rank, low == 0 ? 1 : low,

@@ -304,7 +304,7 @@ static void end(const char* how)
         at_quick_exit(first_registered);
         quick_exit(0);
     } else if (strcmp(how, "code") == 0) {
-        exit(rank == 1 ? 7 : 0);
+        exit(rank == 1 ? 256 + 7 : 0); /* a process ends with the low 8 bits */
     } else if (strcmp(how, "err") == 0 && rank == 1) {
         errno = ENOENT;
         err(8, "no luck");
