@@ -35,7 +35,7 @@ def from_ctest(preset: str) -> list[Test]:
 
 
 def _has_mark(path: Path, mark: str) -> bool:
-    """A test says `# headway-test: long`, or `waits`, in its first lines."""
+    """A test says `# headway-test: long`, `waits` or `together`, in its first lines."""
     return f"# headway-test: {mark}" in path.read_text().splitlines()[:12]
 
 
@@ -59,15 +59,17 @@ def _python_files() -> list[tuple[str, Path]]:
 def from_python(preset: str) -> list[Test]:
     """Python tests: of gen, tools and checks, of the launcher, of the ABI.
 
-    Those of JOB_KINDS use the stage; HEADWAY_STAGE names it.
+    Those of JOB_KINDS use the stage; HEADWAY_STAGE names it. They run alone, unless they say
+    `waits` (most of their time), or `together`: they compile most of their time.
     """
     tests = []
     for kind, path in _python_files():
         is_long, waits = _has_mark(path, "long"), _has_mark(path, "waits")
+        alone = kind in JOB_KINDS and not waits and not _has_mark(path, "together")
         tests.append(Test(
             name=f"{kind}_{path.stem}", command=[sys.executable, str(path)],
             label="long" if is_long else "quick", timeout_s=900 if is_long else 300,
-            alone=kind in JOB_KINDS and not waits, waits=waits, needs=_needs(path),
+            alone=alone, waits=waits, needs=_needs(path),
             environment={
                 "HEADWAY_STAGE": str(tree.stage_of(preset)),
                 "PYTHONDONTWRITEBYTECODE": "1",

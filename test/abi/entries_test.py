@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# headway-test: together
 """The generated entry points over a stand-in rank: argument checks, error handlers, sentences."""
 
 from __future__ import annotations

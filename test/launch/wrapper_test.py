@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# headway-test: together
 """Compiler wrappers, headway.pc and find_package(MPI), in a prefix that was moved.
 
 The prefix holds copies of the staged wrappers and a library with four functions, so that these

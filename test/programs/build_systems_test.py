@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# headway-test: together
 # headway-needs: autotools
 """Projects as users have them, with CMake and with autotools, find Headway by their own means,
 build in C and in C++ 11 to 23, and pass their own tests."""
