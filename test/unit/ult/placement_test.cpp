@@ -86,9 +86,11 @@ TEST(Placement, ReturnsToItsFirstCoreOnceThatHasNothingToRun)
             }
             while (abroad == nullptr) {
             }
-        } else if (i == 1) {  // has its worker look at the other core
+        } else if (i == 1) {
+            // Has its worker look at the other core, which it does once it has nothing to run: long
+            // enough that it gets there first on a slow machine, too.
             while (abroad == nullptr) {
-                rest();
+                crew.sleep_until(platform::monotonic_ns() + 1'000'000);
             }
         } else {
             while (is_at_home()) {
