@@ -56,7 +56,7 @@ static void allreduce(void* context, long repeats)
         MPI_Allreduce(&place->value, &place->sum, 1, MPI_DOUBLE, MPI_SUM, place->comm);
 }
 
-// Some 30 us of work before each: time that ranks on different cores share.
+// Some 30 us of work before each, which ranks on different cores do at once.
 static void compute_and_allreduce(void* context, long repeats)
 {
     Place* const place = context;

@@ -75,7 +75,7 @@ void Crew::watch() noexcept
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    std::vector<Sight> before(cores_.size());
+    std::vector<Sight> before(cores_.size(), Sight{0, platform::monotonic_ns()});
     while (must_stop_.load(std::memory_order_relaxed) == 0) {  // relaxed: a futex follows
         // Relaxed: where all workers sleep, nobody can be stuck for a while.
         const bool is_quiet = sleeping_workers_.load(std::memory_order_relaxed) >= cores_.size();
@@ -98,13 +98,13 @@ void Crew::look_at(Core& core, Sight& before, std::int64_t now_ns) noexcept
     const auto turns = static_cast<std::int64_t>(switches - before.switches);
     const bool has_waiting =
         core.queue.size() != 0 && worker.current.load(std::memory_order_relaxed) != nullptr;
+    const bool has_long_turns = turns * theft_after_ns < now_ns - before.since_ns;
     if (turns != 0 || !has_waiting) {
         before = {switches, now_ns};
     }
     if (!has_waiting) {
         return;
     }
-    const bool has_long_turns = turns * theft_after_ns < options_.look_ns;
     if (has_long_turns && !options_.keeps_tasks &&
         sleeping_workers_.load(std::memory_order_relaxed) != 0) {
         ring_any();  // it takes them in the middle of such a turn

@@ -70,15 +70,14 @@ struct Task {
     Birth birth;
     /// Who runs it, or ran it last. Written by the worker that enters it, read by the task.
     std::atomic<Worker*> worker{nullptr};
-    /// Where it runs, or ran last: it goes there when it yields. Written by that core's worker, and
-    /// by who wakes it.
+    /// Where it runs, or ran last. Written by that core's worker, and by who makes it ready again.
     Core* core = nullptr;
-    /// Where it goes when it is woken, even if others have taken it from there, once that core
-    /// has switched again or has nothing to run: so neighbours, who were given one core, do not
-    /// disperse. Written before it is ready for the first time.
+    /// Where it goes when it is woken or yields, even if others have taken it from there, once that
+    /// core has switched again or has nothing to run: so neighbours, who were given one core, do
+    /// not disperse. Written before it is ready for the first time.
     Core* home = nullptr;
-    /// Switches of `home` when it was taken from there. Written by who took it, read by who wakes
-    /// it.
+    /// Switches of `home` when it was taken from there. Written by who took it, read by who
+    /// makes it ready again.
     std::uint64_t switches_of_home = 0;
     Task* next = nullptr;  ///< in a queue
     std::uint32_t number = 0;

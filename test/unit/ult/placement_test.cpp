@@ -68,9 +68,8 @@ TEST(Placement, ReturnsToItsFirstCoreOnceThatHasNothingToRun)
 {
     CrewOptions options = with_workers(2);
     options.look_ns = 0;
-    options.spin_ns = 0;  // workers without work sleep, so that nobody takes the task back,
-    // unless one awakes for a rest that is over: there is more than one round.
-    constexpr std::uint32_t rounds = 4;
+    options.spin_ns = 0;  // workers without work sleep, so that nobody takes the task back
+    constexpr std::uint32_t rounds = 4;  // one may have woken for a rest that was over
     std::atomic<std::uint32_t> answered{0};
     std::atomic<const Core*> home{nullptr};
     std::atomic<const Core*> abroad{nullptr};
