@@ -195,9 +195,12 @@ def expand(row: dict[str, Any], library: Library) -> Iterator[Test]:
             hosting = ["--ranks", kind] if kind in {"thread", "ult"} else []
             hosting += ["--processes-per-node", "2"] if split else []
             command = [str(library.mpiexec), *hosting, "-n", str(ranks), *command]
+        # A simulation is one process, one of whose ranks computes at a time.
+        is_simulated = host == "team" and environment.get("HEADWAY_SIM", "0") != "0"
         yield Test(
             name=_name(library, row, host, ranks), command=command, environment=environment,
-            alone=True, label="long" if is_long or (split and not row.get("split")) else "quick",
+            alone=not is_simulated,
+            label="long" if is_long or (split and not row.get("split")) else "quick",
             timeout_s=limit_s + GRACE_S, expect_exit=int(row.get("expect_exit", 0)),
             repeatable=bool(row.get("repeatable", False)))
 
