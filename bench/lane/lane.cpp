@@ -73,7 +73,7 @@ class Side {
             if (shape.streams) {
                 platform::copy_streaming(place, buffer_.data() + at, shape.step);
             } else {
-                std::memcpy(place, buffer_.data() + at, shape.step);
+                platform::copy_departing(place, buffer_.data() + at, shape.step);
             }
             out_.cells.publish(true, 1);
             sent_ += shape.step;

@@ -35,6 +35,17 @@ inline bool has_wide_registers() noexcept
 #endif
 }
 
+/// The same for registers of 64 bytes (AVX-512), of processors that do not slow down for them: what
+/// is asked for came with Ice Lake and Zen 4.
+inline bool has_line_registers() noexcept
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512vbmi2") != 0;
+#else
+    return false;
+#endif
+}
+
 /// Gives the core to another runnable thread, if there is one.
 inline void yield_core() noexcept
 {

@@ -19,27 +19,23 @@ namespace headway::platform {
 /// memcpy() of bytes that are in a cache, but not in this core's own: asks for their lines a KiB
 /// ahead, as they take longer than a processor looks ahead by itself. From memory it gains only
 /// where source and target begin alike in their pages. docs/design/011 has figures.
-inline void copy_cached(std::byte* target, const std::byte* source, std::size_t count) noexcept
-{
-    constexpr std::size_t ahead = 1024;
-    std::size_t at = 0;
-    for (; at + ahead < count; at += cache_line_bytes) {
-        __builtin_prefetch(source + at + ahead);
-        copy_line(target + at, source + at);
-    }
-    std::memcpy(target + at, source + at, count - at);
-}
+void copy_cached(std::byte* target, const std::byte* source, std::size_t count) noexcept;
 
 /// Copies bytes that another core has written; `is_cached`: to where copy_cached() finds them.
 inline void copy_arrived(void* target, const void* source, std::size_t count,
                          bool is_cached) noexcept
 {
-    if (is_cached) {
+    constexpr std::size_t asked_bytes_min = 1024;
+    if (is_cached && count > asked_bytes_min) {
         copy_cached(static_cast<std::byte*>(target), static_cast<const std::byte*>(source), count);
     } else {
         copy_short(target, source, count);
     }
 }
+
+/// Copies bytes to lines that another core read last, and reads next: by the processor's own
+/// instruction where that is quick, without the detours of memcpy().
+void copy_departing(std::byte* target, const std::byte* source, std::size_t count) noexcept;
 
 /// Whether this processor has an instruction that hands a line on to the cache that all its cores
 /// share (CLDEMOTE: Intel's servers from Sapphire Rapids on). Those that have it need it: lines

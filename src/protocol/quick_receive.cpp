@@ -42,14 +42,20 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     if (frame.early_bytes == 0) {
         platform::fetch_lines(frame.payload, frame.payload_bytes);
     }
+    const std::uint32_t begin = receive.early_bytes;
+    transport::shm::EarlyWay way;
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
-            put(receive, from, frame.early_bytes, frame.payload + from, frame.is_cached);
+            if (from == begin) {
+                way = lane.next_early_way(frame);
+            }
+            put(receive, from, frame.early_bytes, frame.payload + from, way.asks_ahead);
             receive.early_bytes = frame.early_bytes;
             looks = 0;
         }
         if (!lane.peek_early(frame)) {
+            lane.note_early(way, receive.early_bytes - begin);
             return;
         }
     }

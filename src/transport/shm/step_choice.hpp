@@ -38,7 +38,9 @@ class StepChoice {
         if (payload_bytes <= hurried_bytes_max && !(has_answered && (is_near || streams))) {
             return payload_bytes;
         }
-        const Steps& steps = streams ? streaming : plain;
+        const Steps& steps = streams                              ? streaming
+                             : payload_bytes <= hurried_bytes_max ? hurried
+                                                                  : plain;
         constexpr std::size_t line = platform::cache_line_bytes;
         const std::size_t step = (payload_bytes / steps.wanted + line - 1) / line * line;
         return std::clamp(step, steps.bytes_min, step_bytes_max);
@@ -52,6 +54,7 @@ class StepChoice {
 
     /// Payloads up to here go in steps only to a receiver who may wait for them near by.
     static constexpr std::size_t hurried_bytes_max = 16 * 1024;
+    static constexpr Steps hurried{2, 4096};
     static constexpr Steps plain{4, 4096};
     /// Each ends with a fence.
     static constexpr Steps streaming{4, 8192};

@@ -18,5 +18,12 @@ TEST(CopyCached, CopiesFromAnywhereToAnywhereAndNoMore)
     expect_exact_copies(copy_cached, sizes);
 }
 
+TEST(CopyDeparting, CopiesFromAnywhereToAnywhereAndNoMore)
+{
+    // Around the length from which on strings may be quick.
+    constexpr std::size_t sizes[] = {0, 1, 33, 2049, 4096, 8191, 8192, 8193, 12345};
+    expect_exact_copies(copy_departing, sizes);
+}
+
 }  // namespace
 }  // namespace headway::platform

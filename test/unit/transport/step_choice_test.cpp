@@ -38,6 +38,13 @@ TEST_F(Steps, OfShortPayloadsAreForAReceiverWhoMayWait)
     EXPECT_FALSE(are_several(16 * kibibyte, 13, false, true));
 }
 
+TEST_F(Steps, OfShortPayloadsAreTwo)
+{
+    EXPECT_EQ(choice.step_bytes(16 * kibibyte, false, 1, true), 8 * kibibyte);
+    EXPECT_EQ(choice.step_bytes(8 * kibibyte, false, 2, true), 4 * kibibyte);
+    EXPECT_EQ(choice.step_bytes(32 * kibibyte, false, 3, true), 8 * kibibyte) << "four";
+}
+
 TEST_F(Steps, OfOthersAreForAnyReceiver)
 {
     for (std::uint64_t answers = 0; answers < 2; ++answers) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "platform/line_transfer.hpp"
+
+#include <algorithm>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace headway::platform {
+
+namespace {
+
+constexpr std::size_t ahead = 1024;
+
+// Each copies whole lines, asks for those up to `last` a KiB ahead, and returns how many bytes it
+// has copied. The fewer instructions a line takes, the more lines a core has under way.
+
+std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t count,
+                       std::size_t last) noexcept
+{
+    std::size_t at = 0;
+    for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
+        __builtin_prefetch(source + std::min(at + ahead, last));
+        copy_line(target + at, source + at);
+    }
+    return at;
+}
+
+#if defined(__x86_64__)
+
+[[gnu::target("avx2")]] std::size_t copy_by_32(std::byte* target, const std::byte* source,
+                                               std::size_t count, std::size_t last) noexcept
+{
+    std::size_t at = 0;
+    for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
+        __builtin_prefetch(source + std::min(at + ahead, last));
+        const auto* const from = reinterpret_cast<const __m256i*>(source + at);
+        auto* const to = reinterpret_cast<__m256i*>(target + at);
+        const __m256i first = _mm256_loadu_si256(from);
+        const __m256i second = _mm256_loadu_si256(from + 1);
+        _mm256_storeu_si256(to, first);
+        _mm256_storeu_si256(to + 1, second);
+    }
+    return at;
+}
+
+[[gnu::target("avx512f")]] std::size_t copy_by_64(std::byte* target, const std::byte* source,
+                                                  std::size_t count, std::size_t last) noexcept
+{
+    std::size_t at = 0;
+    for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
+        __builtin_prefetch(source + std::min(at + ahead, last));
+        _mm512_storeu_si512(target + at, _mm512_loadu_si512(source + at));
+    }
+    return at;
+}
+
+#endif
+
+/// Whether the processor says that its instruction for copies is quick (FSRM). Asked once: a
+/// virtual machine may take long to answer.
+bool has_quick_strings() noexcept
+{
+#if defined(__x86_64__)
+    static const bool has_them = [] {
+        constexpr unsigned leaf = 7;
+        constexpr unsigned quick_bit = 1U << 4;
+        unsigned eax = 0;
+        unsigned ebx = 0;
+        unsigned ecx = 0;
+        unsigned edx = 0;
+        return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & quick_bit) != 0;
+    }();
+    return has_them;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+void copy_cached(std::byte* target, const std::byte* source, std::size_t count) noexcept
+{
+    std::size_t at = 0;
+    if (count > cache_line_bytes) {
+        const std::size_t last = count - cache_line_bytes;
+#if defined(__x86_64__)
+        at = has_line_registers()   ? copy_by_64(target, source, count, last)
+             : has_wide_registers() ? copy_by_32(target, source, count, last)
+                                    : copy_by_16(target, source, count, last);
+#else
+        at = copy_by_16(target, source, count, last);
+#endif
+    }
+    std::memcpy(target + at, source + at, count - at);
+}
+
+void copy_departing(std::byte* target, const std::byte* source, std::size_t count) noexcept
+{
+    constexpr std::size_t quick_bytes_min = 2 * string_copy_bytes_min;  // they take long to begin
+    if (count >= quick_bytes_min && !is_slow_for_strings(target, source) && has_quick_strings()) {
+        copy_as_string(target, source, count);
+    } else {
+        copy_memory(target, source, count);
+    }
+}
+
+}  // namespace headway::platform
