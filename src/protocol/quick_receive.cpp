@@ -48,14 +48,14 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
             if (from == begin) {
-                way = lane.next_early_way(frame);
+                way = lane.early_choice.next(frame);
             }
             put(receive, from, frame.early_bytes, frame.payload + from, way.asks_ahead);
             receive.early_bytes = frame.early_bytes;
             looks = 0;
         }
         if (!lane.peek_early(frame)) {
-            lane.note_early(way, receive.early_bytes - begin);
+            lane.early_choice.note(way, receive.early_bytes - begin);
             return;
         }
     }

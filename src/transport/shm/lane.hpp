@@ -32,6 +32,7 @@
 #include "sync/spsc_cells.hpp"
 #include "transport/frame.hpp"
 #include "transport/shm/cost_choice.hpp"
+#include "transport/shm/early_choice.hpp"
 #include "transport/shm/lane_frame.hpp"
 #include "transport/shm/reading_choice.hpp"
 #include "transport/shm/step_choice.hpp"
@@ -155,26 +156,6 @@ struct Lane {
         return true;
     }
 
-    /// How to copy an early frame of which nothing was copied before: the way that cost less
-    /// lately. Thread rule: the receiver's executor.
-    EarlyWay next_early_way(const EarlyFrame& frame) noexcept
-    {
-        if (!frame.is_cached || frame.early_bytes < chosen_bytes_min) {
-            return {frame.is_cached, 0};
-        }
-        const bool asks_ahead = !early_choice_.next_takes_second();
-        return {asks_ahead, early_choice_.is_measured() ? platform::ticks() : 0};
-    }
-    /// The sender has written all of that frame, and so many bytes of it were copied meanwhile: who
-    /// copies is in the way of who writes, so what a way costs is seen by both together. Thread
-    /// rule: likewise.
-    void note_early(EarlyWay way, std::uint32_t bytes) noexcept
-    {
-        if (way.begin != 0) {
-            early_choice_.note(!way.asks_ahead, bytes, platform::ticks() - way.begin);
-        }
-    }
-
     /// Gives the peeked frame back. True: the sender waits for room and must be woken if it
     /// sleeps. Requires a successful peek.
     bool consume() noexcept
@@ -260,6 +241,8 @@ struct Lane {
     // executor, who is the reader of that one.
     const Lane* answers = nullptr;
     sync::SpscCells<lane_lines> cells;
+    // Of early frames. The receiver's own.
+    alignas(platform::cache_line_bytes) EarlyChoice early_choice;
 
   private:
     static constexpr std::uint32_t kind_mask = 0xFF;
@@ -280,10 +263,6 @@ struct Lane {
     /// between far ones. More than 0.75 between near ones of a Zen 3, where a payload that is
     /// streamed takes four times as long.
     static constexpr CostChoice::Dear short_payloads{5, 4};
-    /// Steps that the receiver copies by asking ahead, the first way, or by memcpy(). Seen of
-    /// messages of 64 KiB: with the first way 0.93 of the other's time on a Zen 4, 1.2 on a Zen 5.
-    static constexpr std::size_t chosen_bytes_min = 4096;
-    static constexpr CostChoice::Dear early_steps{1, 1};
     /// Payloads whose pages are mapped at once, the first time: 64 KiB have 16.
     static constexpr std::size_t prepared_bytes_min = 16384;
     /// Messages left to be read before the byte ring is used for them. Seen: a read takes 5 to 10
@@ -599,8 +578,6 @@ struct Lane {
     Showing showing_ = Showing::in_steps;
     std::uint32_t spared_left_ = 0;    ///< see spares_memory()
     std::uint64_t asked_in_vain_ = 0;  ///< see answers_taken()
-    // The receiver's own.
-    alignas(platform::cache_line_bytes) CostChoice early_choice_{early_steps};
     // Last: its bytes follow the Lane in memory.
     sync::SpscBytes payloads_;
 };

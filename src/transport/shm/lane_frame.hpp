@@ -48,10 +48,4 @@ struct EarlyFrame {
     bool is_cached = false;  ///< Frame::is_cached
 };
 
-/// How its receiver copies an early frame.
-struct EarlyWay {
-    bool asks_ahead = false;  ///< by platform::copy_cached(), else by memcpy()
-    std::uint64_t begin = 0;  ///< in ticks, where it is measured what that costs; else 0
-};
-
 }  // namespace headway::transport::shm

@@ -231,49 +231,5 @@ TEST(Lane, ShortFramesAreThereAtOnceHoweverTheyAreShown)
     }
 }
 
-/// How many of `frames` early frames are copied by asking ahead, where each way takes so many
-/// ticks.
-int count_asking(Lane& lane, int frames, std::uint64_t asking, std::uint64_t plain)
-{
-    EarlyFrame frame;
-    frame.early_bytes = 16 * 1024;
-    frame.is_cached = true;
-    int asked = 0;
-    for (int i = 0; i < frames; ++i) {
-        const EarlyWay way = lane.next_early_way(frame);
-        asked += way.asks_ahead ? 1 : 0;
-        while (way.begin != 0 &&
-               platform::ticks() - way.begin < (way.asks_ahead ? asking : plain)) {
-        }
-        lane.note_early(way, frame.early_bytes);
-    }
-    return asked;
-}
-
-TEST(EarlyFrames, AreCopiedTheWayThatTakesLess)
-{
-    constexpr std::uint64_t brief = 10'000;
-    constexpr int frames = 1000;
-    LaneInMemory lane(Showing::in_steps);
-    EXPECT_LT(count_asking(*lane, frames, 10 * brief, brief), frames / 10);
-    LaneInMemory other(Showing::in_steps);
-    EXPECT_GT(count_asking(*other, frames, brief, 10 * brief), frames - frames / 10);
-}
-
-TEST(EarlyFrames, ThatAreShortOrStreamedAreCopiedAsOthersAre)
-{
-    LaneInMemory lane(Showing::in_steps);
-    EarlyFrame brief;
-    brief.early_bytes = 2048;
-    brief.is_cached = true;
-    EarlyFrame streamed;
-    streamed.early_bytes = 16 * 1024;
-    for (int i = 0; i < 100; ++i) {
-        EXPECT_TRUE((*lane).next_early_way(brief).asks_ahead);
-        EXPECT_FALSE((*lane).next_early_way(streamed).asks_ahead);
-        EXPECT_EQ((*lane).next_early_way(streamed).begin, 0U) << "nothing to find out";
-    }
-}
-
 }  // namespace
 }  // namespace headway::transport::shm
