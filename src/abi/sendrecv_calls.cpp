@@ -96,15 +96,15 @@ bool may_begin(Call& call, const Communicator& comm, const Transfer& in)
     return in.peer == MPI_PROC_NULL || go_to_wanted(call, comm, in.tag) != nullptr;
 }
 
-/// Whether what is sent is over by now: it is too short for a receive to be of use to it.
-bool send_short(Call& call, const Communicator& comm, const Transfer& out)
+/// Whether what is sent is over by now: it went whole, so that a posted receive is of no use to it,
+/// and the call can look for the other message itself.
+bool send_whole(Call& call, const Communicator& comm, const Transfer& out)
 {
     if (out.peer == MPI_PROC_NULL) {
         return true;
     }
     go_to(call, comm, out.tag);
-    return out.bytes <= comm.driver_for(out.tag).node().knobs.eager_limit &&
-           send_at_once(rank_of(call), comm, out, engine::Sender::goes_on);
+    return send_at_once(rank_of(call), comm, out, engine::Sender::exchanges);
 }
 
 int receive_alone(Call& call, Communicator& comm, const Transfer& in, MPI_Status* status)
@@ -121,7 +121,7 @@ int exchange(Call& call, Communicator& comm, const Pair& pair, MPI_Status* statu
     if (!may_begin(call, comm, pair.in)) {
         return MPI_ERR_TAG;
     }
-    if (send_short(call, comm, pair.out)) {
+    if (send_whole(call, comm, pair.out)) {
         return receive_alone(call, comm, pair.in, status);
     }
     Halves halves;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -58,27 +59,39 @@ std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t c
 
 #endif
 
-/// Whether the processor says that its instruction for copies is quick (FSRM). Asked once: a
-/// virtual machine may take long to answer.
+/// What the processor says of its instructions (CPUID, leaf 7). A virtual machine may take long to
+/// answer.
+struct Instructions {
+    unsigned ecx = 0;
+    unsigned edx = 0;
+};
+Instructions ask_processor() noexcept
+{
+    Instructions said;
+#if defined(__x86_64__)
+    constexpr unsigned leaf = 7;
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    (void)__get_cpuid_count(leaf, 0, &eax, &ebx, &said.ecx, &said.edx);
+#endif
+    return said;
+}
+
+/// Whether its instruction for copies is quick (FSRM).
 bool has_quick_strings() noexcept
 {
-#if defined(__x86_64__)
-    static const bool has_them = [] {
-        constexpr unsigned leaf = 7;
-        constexpr unsigned quick_bit = 1U << 4;
-        unsigned eax = 0;
-        unsigned ebx = 0;
-        unsigned ecx = 0;
-        unsigned edx = 0;
-        return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & quick_bit) != 0;
-    }();
+    constexpr unsigned quick_bit = 1U << 4;
+    static const bool has_them = (ask_processor().edx & quick_bit) != 0;
     return has_them;
-#else
-    return false;
-#endif
 }
 
 }  // namespace
+
+bool can_demote_lines() noexcept
+{
+    constexpr unsigned demotes_bit = 1U << 25;
+    return (ask_processor().ecx & demotes_bit) != 0;
+}
 
 void copy_cached(std::byte* target, const std::byte* source, std::size_t count) noexcept
 {

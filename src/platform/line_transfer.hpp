@@ -6,10 +6,6 @@
 #include <cstddef>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "platform/cpu.hpp"
 #include "platform/memory_copy.hpp"
 #include "platform/short_copy.hpp"
@@ -40,20 +36,7 @@ void copy_departing(std::byte* target, const std::byte* source, std::size_t coun
 /// Whether this processor has an instruction that hands a line on to the cache that all its cores
 /// share (CLDEMOTE: Intel's servers from Sapphire Rapids on). Those that have it need it: lines
 /// that another core has written take them five times as long as those of the shared cache.
-inline bool can_demote_lines() noexcept
-{
-#if defined(__x86_64__)
-    constexpr unsigned leaf = 7;
-    constexpr unsigned demotes_bit = 1U << 25;
-    unsigned eax = 0;
-    unsigned ebx = 0;
-    unsigned ecx = 0;
-    unsigned edx = 0;
-    return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (ecx & demotes_bit) != 0;
-#else
-    return false;
-#endif
-}
+bool can_demote_lines() noexcept;
 
 /// Hands the lines of some bytes just written on to the shared cache. A hint: elsewhere nothing.
 /// Requires: can_demote_lines() was asked, as tools that run programs may not know the instruction.
