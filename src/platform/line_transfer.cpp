@@ -8,17 +8,18 @@
 #include <immintrin.h>
 #endif
 
+#include "platform/line_copies.hpp"
+
 namespace headway::platform {
 
 namespace {
 
 constexpr std::size_t ahead = 1024;
 
-// Each copies whole lines, asks for those up to `last` a KiB ahead, and returns how many bytes it
-// has copied. The fewer instructions a line takes, the more lines a core has under way.
+}  // namespace
 
-std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t count,
-                       std::size_t last) noexcept
+std::size_t copy_lines_by_16(std::byte* target, const std::byte* source, std::size_t count,
+                             std::size_t last) noexcept
 {
     std::size_t at = 0;
     for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
@@ -30,8 +31,8 @@ std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t c
 
 #if defined(__x86_64__)
 
-[[gnu::target("avx2")]] std::size_t copy_by_32(std::byte* target, const std::byte* source,
-                                               std::size_t count, std::size_t last) noexcept
+[[gnu::target("avx2")]] std::size_t copy_lines_by_32(std::byte* target, const std::byte* source,
+                                                     std::size_t count, std::size_t last) noexcept
 {
     std::size_t at = 0;
     for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
@@ -46,8 +47,9 @@ std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t c
     return at;
 }
 
-[[gnu::target("avx512f")]] std::size_t copy_by_64(std::byte* target, const std::byte* source,
-                                                  std::size_t count, std::size_t last) noexcept
+[[gnu::target("avx512f")]] std::size_t copy_lines_by_64(std::byte* target, const std::byte* source,
+                                                        std::size_t count,
+                                                        std::size_t last) noexcept
 {
     std::size_t at = 0;
     for (; at + cache_line_bytes <= count; at += cache_line_bytes) {
@@ -58,6 +60,8 @@ std::size_t copy_by_16(std::byte* target, const std::byte* source, std::size_t c
 }
 
 #endif
+
+namespace {
 
 /// What the processor says of its instructions (CPUID, leaf 7). A virtual machine may take long to
 /// answer.
@@ -99,11 +103,11 @@ void copy_cached(std::byte* target, const std::byte* source, std::size_t count) 
     if (count > cache_line_bytes) {
         const std::size_t last = count - cache_line_bytes;
 #if defined(__x86_64__)
-        at = has_line_registers()   ? copy_by_64(target, source, count, last)
-             : has_wide_registers() ? copy_by_32(target, source, count, last)
-                                    : copy_by_16(target, source, count, last);
+        at = has_line_registers()   ? copy_lines_by_64(target, source, count, last)
+             : has_wide_registers() ? copy_lines_by_32(target, source, count, last)
+                                    : copy_lines_by_16(target, source, count, last);
 #else
-        at = copy_by_16(target, source, count, last);
+        at = copy_lines_by_16(target, source, count, last);
 #endif
     }
     std::memcpy(target + at, source + at, count - at);

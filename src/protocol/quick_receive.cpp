@@ -47,7 +47,7 @@ void copy_early(engine::QuickReceive& receive, MatchContext& context, transport:
     for (int looks = 0; looks < looks_at_a_step; ++looks) {
         const std::uint32_t from = receive.early_bytes;
         if (frame.early_bytes > from) {
-            if (from == begin) {
+            if (from == begin && receive.elements == nullptr) {  // elements are unpacked
                 way = lane.early_choice.next(frame);
             }
             put(receive, from, frame.early_bytes, frame.payload + from, way.asks_ahead);

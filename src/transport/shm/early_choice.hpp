@@ -15,6 +15,7 @@
 
 namespace headway::transport::shm {
 
+/// How a frame is copied, and since when.
 struct EarlyWay {
     bool asks_ahead = false;  ///< by platform::copy_cached(), else by memcpy()
     std::uint64_t begin = 0;  ///< in ticks, where it is measured what that costs; else 0

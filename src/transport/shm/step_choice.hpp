@@ -54,6 +54,7 @@ class StepChoice {
 
     /// Payloads up to here go in steps only to a receiver who may wait for them near by.
     static constexpr std::size_t hurried_bytes_max = 16 * 1024;
+    /// Four of 16 KiB take longer than two (docs/design/011).
     static constexpr Steps hurried{2, 4096};
     static constexpr Steps plain{4, 4096};
     /// Each ends with a fence.
