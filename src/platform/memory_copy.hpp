@@ -51,6 +51,10 @@ inline void copy_line(std::byte* target, const std::byte* source) noexcept
 #endif
 }
 
+/// memcpy() without string instructions: what copy_memory() does where they are slow. Out of line,
+/// for it is seldom run, and GCC 12 held its loop against short arrays that never come to it.
+void copy_by_lines(std::byte* target, const std::byte* source, std::size_t bytes) noexcept;
+
 /// memcpy() of any length, as quick wherever the two ends begin.
 inline void copy_memory(void* target, const void* source, std::size_t bytes) noexcept
 {
@@ -58,13 +62,7 @@ inline void copy_memory(void* target, const void* source, std::size_t bytes) noe
         std::memcpy(target, source, bytes);
         return;
     }
-    auto* const to = static_cast<std::byte*>(target);
-    const auto* const from = static_cast<const std::byte*>(source);
-    std::size_t at = 0;
-    for (; at + cache_line_bytes <= bytes; at += cache_line_bytes) {
-        copy_line(to + at, from + at);
-    }
-    std::memcpy(to + at, from + at, bytes - at);
+    copy_by_lines(static_cast<std::byte*>(target), static_cast<const std::byte*>(source), bytes);
 }
 
 }  // namespace headway::platform
