@@ -149,7 +149,7 @@ class alignas(64) Driver {
     /// keep the sender.
     bool leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, Sender sender);
     /// Ticks that it lately took to write so many bytes into their lane; 0: not known. Requires: a
-    /// peer on this node.
+    /// peer of another process on this node.
     std::uint64_t writing_ticks(std::uint32_t peer, std::uint64_t bytes) const;
 
     /// A receive that takes its message while the caller polls. Null: no more. See QuickReceive.

@@ -89,6 +89,9 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
         return false;
     }
     const RankState& receiver = node_.rank_state(peer);
+    if (receiver.process == rank_.process) {
+        return false;  // the rank's own lane among them, whose sender need not be inside the door
+    }
     transport::shm::Lane* const lane = rank_.peers[peer].lane;
     // In an exchange the receiver is often between two calls when the message comes, and its
     // sender, who waits by then, copies it in its place: dearer than a lane, but where cores ask
@@ -102,7 +105,7 @@ inline bool Driver::leaves_for_reading(std::uint32_t peer, std::uint64_t bytes, 
     return lane != nullptr && keeps_nobody &&
            ((is_due && lane->is_next_read()) || lane->spares_memory(bytes)) &&
            receiver.threads.are_several.load(std::memory_order_relaxed) == 0 &&
-           receiver.process != rank_.process && node_.peer_memory.can_reach(receiver.process);
+           node_.peer_memory.can_reach(receiver.process);
 }
 
 inline std::uint64_t Driver::writing_ticks(std::uint32_t peer, std::uint64_t bytes) const

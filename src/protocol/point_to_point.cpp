@@ -38,6 +38,12 @@ Offer offer_of(Driver& driver, Op& send) noexcept
         .reading = {}};
 }
 
+bool is_in_other_process(Driver& driver, std::uint32_t peer)
+{
+    engine::Node& node = driver.node();
+    return !node.is_distant(peer) && node.rank_state(peer).process != driver.rank().process;
+}
+
 /// A call that returns at once copies no longer message itself: its caller may have other work.
 constexpr std::uint64_t whole_bytes_in_passing = 128 * 1024;
 
@@ -230,13 +236,12 @@ bool is_about_to_take(Driver& driver, std::uint32_t peer, std::uint64_t size_byt
     engine::Node& node = driver.node();
     const bool is_kept = sender == engine::Sender::is_kept;
     if (size_bytes > node.whole_bytes_max || (size_bytes > whole_bytes_in_passing && !is_kept) ||
-        node.is_distant(peer)) {
+        !is_in_other_process(driver, peer)) {
         return false;
     }
     const engine::RankState& receiver = node.rank_state(peer);
     // Relaxed: see RankState::whole_bytes_max.
-    return receiver.process != driver.rank().process &&
-           size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
+    return size_bytes <= receiver.whole_bytes_max.load(std::memory_order_relaxed) &&
            engine::was_inside_lately(node, receiver) &&
            !driver.leaves_for_reading(peer, size_bytes, what_it_does(driver, sender)) &&
            !is_for_receiver_alone(driver, receiver, size_bytes, sender);
@@ -294,7 +299,8 @@ void start_send(Driver& driver, Op* op, bool is_synchronous)
                                                    engine::Sender::goes_on)))) {
         op->frame_kind = transport::FrameKind::eager;
     } else {
-        if (is_plain && op->size_bytes <= whole_bytes_in_passing && !is_distant) {
+        if (is_plain && op->size_bytes <= whole_bytes_in_passing &&
+            is_in_other_process(driver, op->peer)) {
             driver.rank().send_habit.note_offered(
                 op->size_bytes, driver.writing_ticks(op->peer, op->size_bytes), platform::ticks());
         }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/post.hpp"
 #include "platform/cpu.hpp"
 #include "protocol/point_to_point.hpp"
 #include "unit/engine/in_process_node.hpp"

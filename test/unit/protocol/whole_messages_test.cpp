@@ -171,6 +171,16 @@ TEST_F(WholeMessages, GoToAReceiverThatIsBetweenTwoCalls)
     EXPECT_FALSE(goes_whole()) << "a clock that is ahead says no";
 }
 
+TEST_F(WholeMessages, AreWatchedWhereTheirReceiverIsInAnotherProcess)
+{
+    const engine::SendHabit& habit = node.driver(sender).rank().send_habit;
+    (void)node.start_send(sender, sender, 1, sent.data(), long_bytes);
+    EXPECT_FALSE(habit.is_watched()) << "nobody copies it beside the rank, and its own lane "
+                                        "belongs to whichever thread posts";
+    (void)send();
+    EXPECT_TRUE(habit.is_watched());
+}
+
 TEST_F(WholeMessages, AreOverAtOnceAndArriveWhole)
 {
     waits(1);
