@@ -9,7 +9,9 @@
 
 #include "abi/short_way.hpp"
 #include "base/diagnostics.hpp"
+#include "data/reduce.hpp"
 #include "engine/shelf.hpp"
+#include "object/operator.hpp"
 #include "object/process.hpp"
 
 namespace headway::abi::short_way {
@@ -19,6 +21,7 @@ using Kind = engine::RootedCall::Kind;
 /// A rank that calls, and its place at the shelf; null where the general way has to look.
 struct Visitor {
     object::RankAccess* access = nullptr;
+    const object::Communicator* comm = nullptr;
     const engine::Scope* scope = nullptr;
     engine::ShelfSeat* seat = nullptr;
     object::Instance* instance = nullptr;
@@ -40,7 +43,7 @@ struct Visitor {
     if (static_cast<std::uint32_t>(root) >= scope.size) [[unlikely]] {
         return {};
     }
-    return {access, &scope, found->known_seat_at_shelf(engine::ShelfSize::lines, kind),
+    return {access, found, &scope, found->known_seat_at_shelf(engine::ShelfSize::lines, kind),
             &found->instance()};
 }
 
@@ -126,6 +129,40 @@ struct Visitor {
 {
     return visit_with_blocks(Kind::gather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
                              recvtype, root, comm);
+}
+
+/// What the general way found out of the last calls alike is asked, not found out again.
+[[gnu::always_inline]] inline bool Reduce(const void* sendbuf, void* recvbuf, MPI_Count count,
+                                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    const Visitor who = visitor(Kind::reduce, root, comm);
+    if (who.seat == nullptr) [[unlikely]] {
+        return false;
+    }
+    const std::uint64_t bytes = block_bytes(*who.access, sendbuf, count, datatype);
+    const auto operation = object::find_predefined_operator(op);
+    if (bytes == 0 || !operation ||
+        (who.is(root) && (sendbuf == recvbuf || !object::is_plain_buffer(*who.access, recvbuf))))
+        [[unlikely]] {
+        return false;
+    }
+    const object::Datatype& type = *usual_type(*who.access, datatype);
+    const engine::Reduction reduction{.op = *operation, .kind = type.kind};
+    const object::CollectiveShape shape{.collective = protocol::coll::Collective::reduce,
+                                        .combines_pieces = object::combines_pieces(type.size_bytes),
+                                        .root = static_cast<std::uint32_t>(root),
+                                        .bytes = bytes};
+    if (!who.comm->recent_graphs().find(shape).may_collect() ||
+        data::reduce_kernel(reduction.op, reduction.kind) == nullptr) [[unlikely]] {
+        return false;
+    }
+    return visit(who, {.kind = Kind::reduce,
+                       .root = static_cast<std::uint32_t>(root),
+                       .send = static_cast<const std::byte*>(sendbuf),
+                       .receive = static_cast<std::byte*>(recvbuf),
+                       .bytes = bytes,
+                       .element_bytes = type.size_bytes,
+                       .reduction = &reduction});
 }
 
 }  // namespace headway::abi::short_way

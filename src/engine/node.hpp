@@ -75,6 +75,15 @@ class Node {
 
     memory::Allocator& allocator(std::uint32_t rank) { return allocators_[rank]; }
     RankState& rank_state(std::uint32_t rank) { return *directory.ranks[rank]; }
+    /// Wakes a rank that has parked, after something was published that it may wait for.
+    void wake_parked(RankState& rank) noexcept
+    {
+        if (parks_with_barrier) {
+            rank.ownership.notify_parked_without_fence();
+        } else {
+            rank.ownership.notify_parked();
+        }
+    }
     /// Peers are ranks counted from this node's first one, around the job: those of this node have
     /// the numbers of its directory. The others are distant: nothing of theirs can be read here.
     bool is_distant(std::uint32_t peer) const noexcept { return peer >= rank_count; }
@@ -142,8 +151,8 @@ class Node {
     /// system (docs/design/013); of fewer the sender stages pieces.
     std::uint64_t copied_by_system_min = UINT64_MAX;
     bool has_idle_cores = true;  ///< fewer
-    /// Who parks passes a barrier for all, so that nobody who posts to a rank needs a fence of his
-    /// own: where a rank seldom parks. The same in all processes.
+    /// Who parks passes a barrier for all, so that nobody who posts to a rank, or lays something
+    /// down for it, needs a fence of his own: where a rank seldom parks. The same in all processes.
     bool parks_with_barrier = false;
     /// Cpus of threads that do nothing but work for ranks (HEADWAY_PROGRESS=dedicated), none of
     /// which is a rank's; the same in all processes of the node.

@@ -7,16 +7,6 @@ namespace headway::engine {
 
 namespace {
 
-/// Of a rank that may sleep: another thread of it, as no peer rings for these frames.
-void wake_parked(Node& node, RankState& rank)
-{
-    if (node.parks_with_barrier) {
-        rank.ownership.notify_parked_without_fence();
-    } else {
-        rank.ownership.notify_parked();
-    }
-}
-
 /// A thread's way through the gate, from when it finds another one inside.
 class Meeting {
   public:
@@ -50,7 +40,7 @@ bool post_beside(Node& node, RankState& rank, transport::FrameHeader header, con
     if (status != base::Status::done) {
         return false;
     }
-    wake_parked(node, rank);
+    node.wake_parked(rank);  // another thread of it may sleep, and no peer rings for its frames
     return true;
 }
 
@@ -85,7 +75,7 @@ base::Status Driver::post_among_threads(transport::FrameKind kind, transport::Fr
     } else {
         status = rank_.loopback.post(allocator(), kind, header, payload, payload_bytes);
     }
-    wake_parked(node_, rank_);
+    node_.wake_parked(rank_);
     return status;
 }
 

@@ -25,10 +25,8 @@ inline bool needs_receiver(transport::FrameKind kind, transport::FrameHeader hea
     if (urgency == Urgency::by_kind &&
         needs_receiver(kind, header, payload_bytes > node_.knobs.eager_limit)) {
         worker_.ring(node_.rank_state(peer));
-    } else if (node_.parks_with_barrier) {
-        node_.rank_state(peer).ownership.notify_parked_without_fence();
     } else {
-        node_.rank_state(peer).ownership.notify_parked();
+        node_.wake_parked(node_.rank_state(peer));
     }
     count(rank_.counters.frames_posted);
 }

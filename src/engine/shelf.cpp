@@ -186,8 +186,6 @@ class Visit {
         const std::uint64_t ended = ++seat_.calls;
         if ((ended & (shelf_.half() - 1)) == 0) {
             shelf_.progress()[scope_.rank].ended.set(ended);
-            // (2) sequentially consistent, as (1).
-            platform::RealAtomics::fence_full();
             platform::scheduling_point();
             wake_all();
         }
@@ -264,9 +262,6 @@ class Visit {
         Shelf::Line& line = own_line();
         line.bytes = block_bytes;
         line.calls.set(seat_.calls + 1);
-        // (1) sequentially consistent, pairs with (3) of growing_mark.hpp and with (10) of
-        // ownership_word.hpp.
-        platform::RealAtomics::fence_full();
         platform::scheduling_point();
     }
 
@@ -475,9 +470,10 @@ class Visit {
         }
     }
 
+    /// Who sleeps until this member has set the mark that it has set now.
     void wake_all()
     {
-        if (!shelf_.sleepers.is_any_after_fence()) [[likely]] {
+        if (!is_any_asleep()) [[likely]] {
             return;
         }
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
@@ -488,7 +484,18 @@ class Visit {
     }
     void wake(std::uint32_t member)
     {
-        driver_.node().rank_state(scope_.peer(member)).ownership.notify_parked_after_fence();
+        Node& node = driver_.node();
+        node.wake_parked(node.rank_state(scope_.peer(member)));
+    }
+    bool is_any_asleep() const
+    {
+        if (driver_.node().parks_with_barrier) {
+            return shelf_.sleepers.is_any_without_fence();
+        }
+        // (1) sequentially consistent, pairs with (3) of growing_mark.hpp and with (10) of
+        // ownership_word.hpp.
+        platform::RealAtomics::fence_full();
+        return shelf_.sleepers.is_any_after_fence();
     }
 
     Driver& driver_;
@@ -510,7 +517,7 @@ Shelf* create_shelf(memory::Allocator& allocator, ShelfSize size, std::uint32_t 
 
 void leave_shelf(memory::Allocator& allocator, Shelf& shelf)
 {
-    // (3) acquire and release, pairs with itself: who frees it comes after all that was done there.
+    // (2) acquire and release, pairs with itself: who frees it comes after all that was done there.
     if (shelf.users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         allocator.free(&shelf);
     }

@@ -33,6 +33,10 @@ struct Reduction;
 
 inline constexpr std::uint32_t shelf_members_max = 64;
 
+/// Of reductions among members with a core each: the root alone combines what all others gave, for
+/// more of them it is outrun by a tree.
+inline constexpr std::uint32_t shelf_lone_reduce_members_max = 16;
+
 /// Of shelves for longer blocks.
 inline constexpr std::uint32_t shelf_block_members_max = 16;
 inline constexpr std::uint64_t shelf_page_bytes_max = 8 * 1024;
@@ -97,7 +101,7 @@ inline bool fits_on_shelf(RootedCall::Kind kind, std::uint64_t bytes, std::uint6
 
 /// Of the members of a communicator; the same on all of them.
 struct MemberCores {
-    bool are_shared = true;       ///< else messages reduce as fast, or faster
+    bool are_shared = true;       ///< else messages reduce long vectors as fast, or faster
     bool ask_each_other = false;  ///< Directory::cores_ask_each_other
 };
 
@@ -106,7 +110,8 @@ struct MemberCores {
 inline std::optional<ShelfSize> shelf_for(RootedCall::Kind kind, std::uint64_t bytes,
                                           std::uint64_t members, MemberCores cores)
 {
-    if (kind == RootedCall::Kind::reduce && !cores.are_shared) {
+    if (kind == RootedCall::Kind::reduce && !cores.are_shared &&
+        (members > shelf_lone_reduce_members_max || !fits_on_shelf(kind, bytes, members))) {
         return std::nullopt;
     }
     if (kind != RootedCall::Kind::reduce && cores.ask_each_other &&

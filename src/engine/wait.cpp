@@ -305,6 +305,9 @@ void sleep_beside(Driver& driver, Condition condition, Bedding& bedding, bool is
     auto& sleeps = driver.rank().threads.sleeps;
     // Relaxed: see ThreadsOfRank.
     sleeps.store(sleeps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (is_for_all && driver.node().parks_with_barrier) {
+        platform::pass_process_barrier();  // as who parks: it may wait for marks of other ranks
+    }
     if (!condition()) {
         const std::int64_t asleep_ns = observe::span_begin(driver.tracer());
         lock.unlock();

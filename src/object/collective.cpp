@@ -123,9 +123,8 @@ bool lists_blocks(const CollectiveCall& call)
 bool combines_pieces(const CollectiveCall& call)
 {
     const bool has_user_op = call.keep != nullptr && call.keep->user != nullptr;
-    return !has_user_op &&
-           (call.reduction.kind == data::ElementKind::none ||
-            (call.element_bytes != 0 && engine::piece_alignment % call.element_bytes == 0));
+    return !has_user_op && (call.reduction.kind == data::ElementKind::none ||
+                            object::combines_pieces(call.element_bytes));
 }
 
 Chosen choose(Rank& rank, Communicator& communicator, const CollectiveCall& call)
@@ -354,8 +353,7 @@ std::optional<engine::OpError> combine_on_shelf(Instance& at, Communicator& comm
 {
     const engine::GraphMeeting& meeting = made.graph.stored->meeting;
     const engine::GraphArguments& arguments = made.arguments;
-    if (!made.graph.may_meet || meeting.what != engine::Meets::collecting ||
-        arguments.reduction.user_op != 0) {
+    if (!made.graph.may_collect() || arguments.reduction.user_op != 0) {
         return std::nullopt;
     }
     const bool is_in_place = meeting.part.space == engine::Space::receive;

@@ -256,6 +256,7 @@ class Communicator {
     engine::GraphTemplate* find_graph(std::uint64_t key);
     void remember_graph(std::uint64_t key, engine::GraphTemplate* stored);
     RecentGraphs& recent_graphs() noexcept { return recent_graphs_; }
+    const RecentGraphs& recent_graphs() const noexcept { return recent_graphs_; }
 
   private:
     static constexpr std::uint32_t internal_bit = 0x8000'0000U;

@@ -10,13 +10,20 @@
 
 namespace headway::object {
 
+/// Whether elements of so many bytes, by an operator that is predefined on them, may be combined a
+/// piece at a time and by anybody.
+constexpr bool combines_pieces(std::uint64_t element_bytes) noexcept
+{
+    return element_bytes != 0 && engine::piece_alignment % element_bytes == 0;
+}
+
 /// All that the graph of a collective with uniform blocks depends on, within a communicator: the
 /// choice of the algorithm, what it is built by, and the way there.
 struct CollectiveShape {
     protocol::coll::Collective collective = protocol::coll::Collective::barrier;
     bool in_place = false;
     bool is_commutative = true;
-    bool combines_pieces = true;  ///< see collective.cpp
+    bool combines_pieces = true;  ///< see combines_pieces()
     std::uint32_t root = 0;
     std::uint64_t bytes = 0;  ///< of the vector, or of one block
 
@@ -27,6 +34,12 @@ struct CollectiveShape {
 struct KnownGraph {
     engine::GraphTemplate* stored = nullptr;  ///< null: not known, or the node heap is exhausted
     bool may_meet = false;                    ///< the ranks may do the same by meeting
+
+    /// Whether the root may combine what the others lay down for it (engine/shelf).
+    bool may_collect() const noexcept
+    {
+        return stored != nullptr && may_meet && stored->meeting.what == engine::Meets::collecting;
+    }
 };
 
 /// The graphs of a communicator's last calls. A program repeats a few collectives of the same

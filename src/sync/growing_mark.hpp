@@ -6,7 +6,9 @@
 // No sleeper is forgotten: who sets a mark passes a full fence, then looks whether anybody is
 // counted, and wakes those who have lain down. Who waits counts itself, lies down, passes a fence,
 // and looks at the mark once more. If the first fence comes first, the last look sees the mark;
-// else the setter sees the count, and who lies there.
+// else the setter sees the count, and who lies there. Where marks are set more often than somebody
+// lies down, that one passes a barrier for all who set instead, which strikes each of them before
+// it has set its mark or before it looks.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@ namespace headway::sync {
 template <typename Atomics>
 class BasicGrowingMark {
   public:
-    /// The caller passes a full fence before it looks who sleeps.
+    /// Before the caller looks who sleeps it passes a full fence, or those who do a barrier for it.
     void set(std::uint64_t number) noexcept
     {
         // (1) release, pairs with (2): who sees the number sees what was written before.
@@ -55,6 +57,14 @@ class BasicSleeperCount {
     {
         // Relaxed: ordered by the fence.
         return count_.load(std::memory_order_relaxed) != 0;
+    }
+    /// Requires: whoever waits passes a barrier for all who set marks, between come() and its last
+    /// look before it sleeps.
+    bool is_any_without_fence() const noexcept
+    {
+        // (4) the compiler's only, pairs with that barrier.
+        Atomics::fence_compiler();
+        return is_any_after_fence();
     }
 
   private:

@@ -9,9 +9,11 @@
 namespace headway::model {
 namespace {
 
-/// Thread 0 gives to all others in each call.
-template <Weakening weakening, unsigned parties, unsigned calls, bool waits_for_room = true>
-struct Shelf : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room>, parties> {
+/// Thread 0 gives to all others in each call. `has_barrier`: who waits passes one for who sets.
+template <Weakening weakening, unsigned parties, unsigned calls, bool waits_for_room = true,
+          bool has_barrier = false>
+struct Shelf
+    : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room, has_barrier>, parties> {
     using Atomics = ModelAtomics<weakening>;
     static constexpr unsigned compartments = 2;
 
@@ -45,7 +47,6 @@ struct Shelf : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room>, 
         }
         bytes[call % compartments] = static_cast<int>(call) + 10;
         given[call % compartments].set(call + 1);
-        Atomics::fence_full();
         wake_all();
     }
     void take(unsigned own, unsigned call)
@@ -54,7 +55,6 @@ struct Shelf : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room>, 
         const int got = bytes[call % compartments];
         require(got == static_cast<int>(call) + 10, "what was given in this call");
         ended[own].set(call + 1);
-        Atomics::fence_full();
         wake_all();
     }
     void wait(unsigned own, const sync::BasicGrowingMark<Atomics>& mark, unsigned number)
@@ -63,16 +63,27 @@ struct Shelf : rl::test_suite<Shelf<weakening, parties, calls, waits_for_room>, 
             return;
         }
         sleepers.come();
+        if (has_barrier) {
+            Atomics::fence_others();
+        }
         beds[own].sleep_until([&mark, number] { return mark.has_reached(number); });
         sleepers.go();
     }
     void wake_all()
     {
-        if (sleepers.is_any_after_fence()) {
+        if (is_any_asleep()) {
             for (auto& bed : beds) {
                 bed.wake();
             }
         }
+    }
+    bool is_any_asleep()
+    {
+        if (has_barrier) {
+            return sleepers.is_any_without_fence();
+        }
+        Atomics::fence_full();
+        return sleepers.is_any_after_fence();
     }
 };
 
@@ -88,6 +99,9 @@ int main()
     right &= holds<Shelf<Weakening::none, 2, 1>>("one call", several);
     right &= holds<Shelf<Weakening::none, 2, 4>>("both halves twice", several);
     right &= holds<Shelf<Weakening::none, 3, 2>>("two that get", few);
+    right &= holds<Shelf<Weakening::none, 2, 4, true, true>>("with barriers", several);
+    right &= holds<Shelf<Weakening::none, 3, 2, true, true>>("with barriers, two that get", few);
+    right &= is_refuted<Shelf<Weakening::no_fence, 2, 1, true, true>>("without barriers", several);
     right &= is_refuted<Shelf<Weakening::none, 2, 4, false>>("without looking for room", several);
     right &= is_refuted<Shelf<Weakening::no_fence, 2, 1>>("without fences", several);
     right &= is_refuted<Shelf<Weakening::no_release, 2, 1>>("without release", several);

@@ -32,6 +32,32 @@ static void gather(struct check* t, int call, int root)
         CHECK_INT(t, all[i], call * 100 + i);
 }
 
+static void reduce(struct check* t, int call, int root)
+{
+    long own = call * 100 + t->rank, sum = -1;
+    const long wanted = call * 100L * t->size + (long)t->size * (t->size - 1) / 2;
+    CHECK_CALL(t, MPI_Reduce(&own, &sum, 1, MPI_LONG, MPI_SUM, root, MPI_COMM_WORLD));
+    CHECK_INT(t, sum, t->rank == root ? wanted : -1);
+}
+
+// Other operators, types and lengths among those that are known, and the root's vector in place.
+static void check_reductions(struct check* t)
+{
+    for (int call = 0; call < calls; ++call) {
+        const int root = call % t->size, count = 1 + call % values;
+        double own[values], most[values];
+        int bits = 1 << t->rank % 8, all = bits;
+        for (int i = 0; i < values; ++i)
+            own[i] = call + (t->rank + i) % t->size;
+        CHECK_CALL(t, MPI_Reduce(own, most, count, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD));
+        for (int i = 0; i < count && t->rank == root; ++i)
+            CHECK_INT(t, (long)most[i], call + t->size - 1);
+        CHECK_CALL(t, MPI_Reduce(t->rank == root ? MPI_IN_PLACE : &bits, &all, 1, MPI_INT, MPI_BOR,
+                                 root, MPI_COMM_WORLD));
+        CHECK_INT(t, all, t->rank != root ? bits : t->size < 8 ? (1 << t->size) - 1 : 255);
+    }
+}
+
 static void check_frames(struct check* t, Frames frames, int uses_messages,
                          void (*run)(struct check*, int, int))
 {
@@ -57,6 +83,15 @@ static void check_errors(struct check* t)
                 MPI_ERR_COUNT);
     }
     gather(t, 1, 0);
+    REFUSED(t, MPI_Reduce(&own, all, 1, MPI_LONG, MPI_OP_NULL, 0, MPI_COMM_WORLD), MPI_ERR_OP);
+    REFUSED(t, MPI_Reduce(&own, all, 1, MPI_LONG, MPI_REPLACE, 0, MPI_COMM_WORLD), MPI_ERR_OP);
+    REFUSED(t, MPI_Reduce(all, all + 8, 1, MPI_DOUBLE, MPI_BAND, 0, MPI_COMM_WORLD), MPI_ERR_OP);
+    REFUSED(t, MPI_Reduce(&own, all, 1, MPI_LONG, MPI_SUM, t->size, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    if (t->rank == 0) {
+        REFUSED(t, MPI_Reduce(&own, NULL, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+        REFUSED(t, MPI_Reduce(all, all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    }
+    reduce(t, 1, 0);
     // The block of the root for itself has room, or nothing is written.
     const long before = own;
     if (t->rank == 0) {
@@ -100,6 +135,7 @@ static int test_main(void)
         bcast(&t, call, 0);
         gather(&t, call, 0);
         scatter(&t, call, 0);
+        reduce(&t, call, 0);
     }
     const int is_near = is_on_one_node(&t);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -108,7 +144,9 @@ static int test_main(void)
         check_frames(&t, frames, bcasts && t.size > 1, bcast);
         check_frames(&t, frames, all && t.size > 1, scatter);
         check_frames(&t, frames, all && t.size > 1, gather);
+        check_frames(&t, frames, all && t.size > 1, reduce);
     }
+    check_reductions(&t);
     check_errors(&t);
     if (asked == NULL)
         check_truncation(&t);

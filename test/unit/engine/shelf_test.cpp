@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "meeting_ranks.hpp"
+#include "platform/process_barrier.hpp"
 
 namespace headway::engine {
 namespace {
@@ -233,6 +234,7 @@ TEST_P(ShelfTest, CallsOfAllKindsBringWhatTheyAreDefinedToBring)
 TEST_P(ShelfTest, WhereRanksHaveCoresToo)
 {
     node_.node().is_oversubscribed = false;
+    node_.node().parks_with_barrier = platform::join_process_barriers();
     const std::uint32_t seed = size() + 100;
     run_threads([&](std::uint32_t rank) {
         std::mt19937 random(seed);
@@ -400,7 +402,10 @@ TEST_P(ShelfTest, FewBytesFit)
     EXPECT_EQ(shelf_for(Kind::gather, stretch + 1, members, asking), std::nullopt);
     EXPECT_EQ(shelf_for(Kind::reduce, stretch + 1, members, asking), ShelfSize::blocks);
     EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {}), ShelfSize::lines);
-    EXPECT_EQ(shelf_for(Kind::reduce, 8, members, {.are_shared = false}), std::nullopt);
+    const MemberCores alone{.are_shared = false};
+    EXPECT_EQ(shelf_for(Kind::reduce, 8, shelf_lone_reduce_members_max, alone), ShelfSize::lines);
+    EXPECT_EQ(shelf_for(Kind::reduce, 8, shelf_lone_reduce_members_max + 1, alone), std::nullopt);
+    EXPECT_EQ(shelf_for(Kind::reduce, 1024, members, alone), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ShelfTest, testing::Values(2, 3, 5, 16, 17));
