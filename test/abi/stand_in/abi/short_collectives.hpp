@@ -20,5 +20,9 @@ inline bool Gather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_D
 {
     return false;
 }
+inline bool Reduce(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm)
+{
+    return false;
+}
 
 }  // namespace headway::abi::short_way
