@@ -12,7 +12,7 @@
 // first start of a rank to the last end, on a clock for all ranks (nbc_clock.c).
 //
 // Printed for each case: total_us, comm_us, comp_us (these times), r_overhead (each iteration, with
-// the medians of the runs alone), r_comp_slowdown, r_comm, rank_overhead_least, _median, _greatest,
+// the medians of the runs alone), r_comp_slowdown, rank_comp_slowdown, r_comm, rank_overhead_least, _median, _greatest,
 // share_call, share_comp, share_wait (nbc.h), overlap_osu, late_starts (repeated), late_kept,
 // size_bytes, order; and a line {"type": "times", "case", "rank", "comm", "comp", "both"} for each
 // rank, with [before the call, after it, before the wait, after it] in us for each iteration. With
@@ -293,8 +293,8 @@ static void report(const Cell* cell, NbcTimes* const all[part_count], int count)
     }
     const double comm_us = nbc_median(totals[alone_comm], count);
     const double comp_us = nbc_median(totals[alone_comp], count);
-    const NbcRatios found =
-        nbc_ratios(all[alone_comm], all[alone_comp], all[together], ranks, count);
+    const NbcRatios found = nbc_ratios(all[alone_comm], all[alone_comp], all[together], ranks,
+                                       count, cell->clock.shares_cores);
     for (int index = 0; index < count; ++index) {
         ratios[index] = nbc_overhead(totals[together][index], comp_us, comm_us);
         overlaps[index] =
@@ -303,6 +303,7 @@ static void report(const Cell* cell, NbcTimes* const all[part_count], int count)
     harness_emit(cell->harness, cell->name, "r_overhead", "ratio", ratios, count);
     harness_emit(cell->harness, cell->name, "overlap_osu", "%", overlaps, count);
     emit_one(cell, "r_comp_slowdown", "ratio", found.comp_slowdown);
+    emit_one(cell, "rank_comp_slowdown", "ratio", found.rank_comp_slowdown);
     emit_one(cell, "r_comm", "ratio", found.comm);
     emit_one(cell, "rank_overhead_least", "ratio", found.rank_overhead_least);
     emit_one(cell, "rank_overhead_median", "ratio", found.rank_overhead_median);

@@ -4,6 +4,7 @@
 #ifndef HEADWAY_BENCH_NBC_H
 #define HEADWAY_BENCH_NBC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // One iteration of one rank: before the call, after it, before the wait, after it.
@@ -16,7 +17,8 @@ typedef struct {
 
 // What the iterations of a cell say. Ratios as specified in bench/README.md.
 typedef struct {
-    double comp_slowdown;        // greatest of the ranks, each by its own computation alone
+    double comp_slowdown;        // of the slowest core, see nbc_ratios()
+    double rank_comp_slowdown;   // greatest of the ranks, each by its own computation alone
     double comm;                 // greatest of the ranks: time in MPI by the communication alone
     double rank_overhead_least;  // each rank's own overhead: least, median, greatest
     double rank_overhead_median;
@@ -39,8 +41,13 @@ double nbc_median(const double* values, int count);
 
 // Ratios of a cell. The three arrays hold `count` iterations of `ranks` ranks each, those of an
 // iteration together: communication alone, computation alone, both. Requires: count <= 200.
+//
+// A computation is slowed as its core is. A rank with a core of its own is measured by its own
+// time. Of ranks that share cores each one's time is mostly the order in which the system let them
+// compute, half of the time of all if it came first; they are measured together, from the first one
+// that begins to compute to the last one that ends.
 NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes* both, int ranks,
-                     int count);
+                     int count, bool shares_cores);
 
 // Where a rank's clock stood beside the reference clock: reference = local + offset.
 typedef struct {

@@ -73,21 +73,35 @@ static double of_rank(const NbcTimes* times, int ranks, int count, int rank, Dur
     return nbc_median(values, count);
 }
 
-static double global_median(const NbcTimes* times, int ranks, int count)
+// From the first rank that computes to the last one that has.
+static double computation_of_all(const NbcTimes* times, int ranks)
+{
+    double begin = times[0].returned;
+    double end = times[0].computed;
+    for (int rank = 1; rank < ranks; ++rank) {
+        begin = fmin(begin, times[rank].returned);
+        end = fmax(end, times[rank].computed);
+    }
+    return end - begin;
+}
+
+typedef double (*DurationOfAll)(const NbcTimes*, int ranks);
+
+static double median_of_all(const NbcTimes* times, int ranks, int count, DurationOfAll duration)
 {
     double values[count_max];
     for (int index = 0; index < count; ++index)
-        values[index] = nbc_global_time(&times[index * ranks], ranks);
+        values[index] = duration(&times[index * ranks], ranks);
     return nbc_median(values, count);
 }
 
 NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes* both, int ranks,
-                     int count)
+                     int count, bool shares_cores)
 {
     NbcRatios found;
     memset(&found, 0, sizeof found);
-    const double comm_reference = global_median(comm, ranks, count);
-    const double comp_reference = global_median(comp, ranks, count);
+    const double comm_reference = median_of_all(comm, ranks, count, nbc_global_time);
+    const double comp_reference = median_of_all(comp, ranks, count, nbc_global_time);
     double* const overheads = malloc((size_t)ranks * sizeof *overheads);
     if (overheads == NULL)
         abort();
@@ -97,7 +111,7 @@ NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes*
         const double wait = of_rank(both, ranks, count, rank, in_wait);
         const double alone = of_rank(comp, ranks, count, rank, in_computation);
         const double all = call + computation + wait;
-        found.comp_slowdown = fmax(found.comp_slowdown, computation / alone);
+        found.rank_comp_slowdown = fmax(found.rank_comp_slowdown, computation / alone);
         found.comm = fmax(found.comm, (call + wait) / comm_reference);
         found.share_call += call / all / ranks;
         found.share_comp += computation / all / ranks;
@@ -105,6 +119,10 @@ NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes*
         overheads[rank] =
             nbc_overhead(of_rank(both, ranks, count, rank, in_all), comp_reference, comm_reference);
     }
+    found.comp_slowdown = !shares_cores
+                              ? found.rank_comp_slowdown
+                              : median_of_all(both, ranks, count, computation_of_all) /
+                                    median_of_all(comp, ranks, count, computation_of_all);
     qsort(overheads, (size_t)ranks, sizeof *overheads, compare);
     found.rank_overhead_least = overheads[0];
     found.rank_overhead_median =

@@ -27,7 +27,7 @@ class Ratios(ctypes.Structure):
     """NbcRatios."""
 
     _fields_ = [(name, ctypes.c_double) for name in (
-        "comp_slowdown", "comm", "rank_overhead_least", "rank_overhead_median",
+        "comp_slowdown", "rank_comp_slowdown", "comm", "rank_overhead_least", "rank_overhead_median",
         "rank_overhead_greatest", "share_call", "share_comp", "share_wait")]
 
 
@@ -86,14 +86,31 @@ class RatiosTest(unittest.TestCase):
         comm = (Times * 2)(Times(0, 1, 1, 10), Times(0, 1, 1, 10))
         comp = (Times * 2)(Times(0, 0, 20, 20), Times(0, 0, 20, 20))
         both = (Times * 2)(Times(0, 1, 21, 21), Times(0, 2, 32, 40))
-        found = self.library.nbc_ratios(comm, comp, both, 2, 1)
+        found = self.library.nbc_ratios(comm, comp, both, 2, 1, False)
         self.assertEqual(found.comp_slowdown, 1.5)
+        self.assertEqual(found.rank_comp_slowdown, 1.5)
         self.assertEqual(found.comm, 1.0)
         self.assertAlmostEqual(found.rank_overhead_least, 0.1)
         self.assertAlmostEqual(found.rank_overhead_greatest, 2.0)
         self.assertAlmostEqual(found.rank_overhead_median, 1.05)
         self.assertAlmostEqual(found.share_call + found.share_comp + found.share_wait, 1.0)
         self.assertAlmostEqual(found.share_wait, 0.1)
+
+    def slowdown(self, comp: object, both: object, shares_cores: bool) -> float:
+        comm = (Times * 2)(Times(0, 1, 1, 10), Times(0, 1, 1, 10))
+        return float(
+            self.library.nbc_ratios(comm, comp, both, 2, 1, shares_cores).comp_slowdown)
+
+    def test_ranks_that_share_a_core_are_slowed_as_their_core_is(self) -> None:
+        # Alone, rank 0 computed first and rank 1 waited for its core until 20; beside
+        # communication the system let them compute in slices: 40 for both, as before.
+        comp = (Times * 2)(Times(0, 0, 20, 20), Times(0, 0, 40, 40))
+        both = (Times * 2)(Times(0, 1, 39, 39), Times(0, 2, 41, 41))
+        self.assertEqual(self.slowdown(comp, both, True), 1.0)
+        self.assertEqual(self.slowdown(comp, both, False), 38 / 20)
+        # A thread took 10 from that core.
+        both[1] = Times(0, 2, 51, 51)
+        self.assertEqual(self.slowdown(comp, both, True), 1.25)
 
     def test_clock_with_offset_and_drift(self) -> None:
         # local = (global - 5000) / 1.00005 or so: two fixes recover it.
