@@ -12,10 +12,11 @@
 // first start of a rank to the last end, on a clock for all ranks (nbc_clock.c).
 //
 // Printed for each case: total_us, comm_us, comp_us (these times), r_overhead (each iteration, with
-// the medians of the runs alone), r_comp_slowdown, rank_comp_slowdown, r_comm, rank_overhead_least, _median, _greatest,
-// share_call, share_comp, share_wait (nbc.h), overlap_osu, late_starts (repeated), late_kept,
-// size_bytes, order; and a line {"type": "times", "case", "rank", "comm", "comp", "both"} for each
-// rank, with [before the call, after it, before the wait, after it] in us for each iteration. With
+// the medians of the runs alone), r_comp_slowdown, rank_comp_slowdown, r_comm, rank_overhead_least,
+// _median, _greatest, share_call, share_comp, share_wait (nbc.h), overlap_osu, late_starts
+// (repeated), late_kept, size_bytes, order; and a line {"type": "times", "case", "rank", "comm",
+// "comp", "both"} for each rank, with [before the call, after it, before the wait, after it] in us
+// for each iteration. With
 // --calibrate only: just size_bytes and order. With --work 'CASE=SIZE:ORDER': these are given.
 #include <math.h>
 #include <sched.h>

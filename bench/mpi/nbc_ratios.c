@@ -119,10 +119,9 @@ NbcRatios nbc_ratios(const NbcTimes* comm, const NbcTimes* comp, const NbcTimes*
         overheads[rank] =
             nbc_overhead(of_rank(both, ranks, count, rank, in_all), comp_reference, comm_reference);
     }
-    found.comp_slowdown = !shares_cores
-                              ? found.rank_comp_slowdown
-                              : median_of_all(both, ranks, count, computation_of_all) /
-                                    median_of_all(comp, ranks, count, computation_of_all);
+    found.comp_slowdown = !shares_cores ? found.rank_comp_slowdown
+                                        : median_of_all(both, ranks, count, computation_of_all) /
+                                              median_of_all(comp, ranks, count, computation_of_all);
     qsort(overheads, (size_t)ranks, sizeof *overheads, compare);
     found.rank_overhead_least = overheads[0];
     found.rank_overhead_median =

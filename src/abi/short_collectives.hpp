@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short way of the usual collective: few bytes of a predefined type, a root, a communicator
+// The short way of the usual collective: few bytes of a predefined type, or none, a communicator
 // that has a shelf (engine/shelf). As abi/short_way.hpp; what is in doubt goes the general way,
 // which comes to the same shelf.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace headway::abi::short_way {
 
-using Kind = engine::RootedCall::Kind;
+using Kind = engine::ShelfCall::Kind;
 
 /// A rank that calls, and its place at the shelf; null where the general way has to look.
 struct Visitor {
@@ -61,10 +61,11 @@ struct Visitor {
 }
 
 /// False: the general way has to do it, or to say what is wrong.
-[[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::RootedCall& call)
+[[gnu::always_inline]] inline bool visit(const Visitor& visitor, const engine::ShelfCall& call)
 {
     object::Instance& instance = *visitor.instance;
-    if (call.bytes == 0 || !engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
+    if ((call.bytes == 0 && call.kind != Kind::barrier) ||
+        !engine::fits_on_shelf(call.kind, call.bytes, visitor.scope->size) ||
         (base::has_diagnostics && instance.rank.process().call_order() != nullptr) ||
         !instance.door.enter_at_home()) [[unlikely]] {
         return false;
@@ -89,7 +90,7 @@ struct Visitor {
                        .bytes = block_bytes(*who.access, buffer, count, datatype)});
 }
 
-/// Scatter and gather: the root names both sides, by the same bytes a block.
+/// Who gives and takes names both sides, by the same bytes a block.
 [[gnu::always_inline]] inline bool visit_with_blocks(Kind kind, const void* sendbuf,
                                                      MPI_Count sendcount, MPI_Datatype sendtype,
                                                      void* recvbuf, MPI_Count recvcount,
@@ -99,12 +100,12 @@ struct Visitor {
     if (who.seat == nullptr) [[unlikely]] {
         return false;
     }
-    const bool is_root = who.is(root);
-    const bool gives = is_root || kind == Kind::gather;
-    const bool takes = is_root || kind == Kind::scatter;
+    const bool does_both = !engine::ShelfCall::has_root(kind) || who.is(root);
+    const bool gives = does_both || kind == Kind::gather;
+    const bool takes = does_both || kind == Kind::scatter;
     const std::uint64_t given = gives ? block_bytes(*who.access, sendbuf, sendcount, sendtype) : 0;
     const std::uint64_t taken = takes ? block_bytes(*who.access, recvbuf, recvcount, recvtype) : 0;
-    if (is_root && (given != taken || sendbuf == recvbuf)) [[unlikely]] {
+    if (does_both && (given != taken || sendbuf == recvbuf)) [[unlikely]] {
         return false;
     }
     return visit(who, {.kind = kind,
@@ -131,38 +132,80 @@ struct Visitor {
                              recvtype, root, comm);
 }
 
-/// What the general way found out of the last calls alike is asked, not found out again.
-[[gnu::always_inline]] inline bool Reduce(const void* sendbuf, void* recvbuf, MPI_Count count,
-                                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+[[gnu::always_inline]] inline bool Allgather(const void* sendbuf, MPI_Count sendcount,
+                                             MPI_Datatype sendtype, void* recvbuf,
+                                             MPI_Count recvcount, MPI_Datatype recvtype,
+                                             MPI_Comm comm)
 {
-    const Visitor who = visitor(Kind::reduce, root, comm);
+    return visit_with_blocks(Kind::allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, 0, comm);
+}
+
+[[gnu::always_inline]] inline bool Alltoall(const void* sendbuf, MPI_Count sendcount,
+                                            MPI_Datatype sendtype, void* recvbuf,
+                                            MPI_Count recvcount, MPI_Datatype recvtype,
+                                            MPI_Comm comm)
+{
+    return visit_with_blocks(Kind::alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, 0, comm);
+}
+
+/// What the general way found out of the last calls alike is asked, not found out again.
+[[gnu::always_inline]] inline bool visit_with_vectors(Kind kind, const void* sendbuf, void* recvbuf,
+                                                      MPI_Count count, MPI_Datatype datatype,
+                                                      MPI_Op op, int root, MPI_Comm comm)
+{
+    const Visitor who = visitor(kind, root, comm);
     if (who.seat == nullptr) [[unlikely]] {
         return false;
     }
+    const bool is_for_all = !engine::ShelfCall::has_root(kind);
+    const bool takes = is_for_all || who.is(root);
     const std::uint64_t bytes = block_bytes(*who.access, sendbuf, count, datatype);
     const auto operation = object::find_predefined_operator(op);
     if (bytes == 0 || !operation ||
-        (who.is(root) && (sendbuf == recvbuf || !object::is_plain_buffer(*who.access, recvbuf))))
+        (takes && (sendbuf == recvbuf || !object::is_plain_buffer(*who.access, recvbuf))))
         [[unlikely]] {
         return false;
     }
     const object::Datatype& type = *usual_type(*who.access, datatype);
     const engine::Reduction reduction{.op = *operation, .kind = type.kind};
-    const object::CollectiveShape shape{.collective = protocol::coll::Collective::reduce,
-                                        .combines_pieces = object::combines_pieces(type.size_bytes),
-                                        .root = static_cast<std::uint32_t>(root),
-                                        .bytes = bytes};
-    if (!who.comm->recent_graphs().find(shape).may_collect() ||
+    using protocol::coll::Collective;
+    const object::CollectiveShape shape{
+        .collective = is_for_all ? Collective::allreduce : Collective::reduce,
+        .combines_pieces = object::combines_pieces(type.size_bytes),
+        .root = static_cast<std::uint32_t>(root),
+        .bytes = bytes};
+    const engine::Meets how = is_for_all ? engine::Meets::halving : engine::Meets::collecting;
+    if (!who.comm->recent_graphs().find(shape).lets_combine(how) ||
         data::reduce_kernel(reduction.op, reduction.kind) == nullptr) [[unlikely]] {
         return false;
     }
-    return visit(who, {.kind = Kind::reduce,
+    return visit(who, {.kind = kind,
                        .root = static_cast<std::uint32_t>(root),
                        .send = static_cast<const std::byte*>(sendbuf),
                        .receive = static_cast<std::byte*>(recvbuf),
                        .bytes = bytes,
                        .element_bytes = type.size_bytes,
                        .reduction = &reduction});
+}
+
+[[gnu::always_inline]] inline bool Reduce(const void* sendbuf, void* recvbuf, MPI_Count count,
+                                          MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    return visit_with_vectors(Kind::reduce, sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+
+[[gnu::always_inline]] inline bool Allreduce(const void* sendbuf, void* recvbuf, MPI_Count count,
+                                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return visit_with_vectors(Kind::allreduce, sendbuf, recvbuf, count, datatype, op, 0, comm);
+}
+
+[[gnu::always_inline]] inline bool Barrier(MPI_Comm comm)
+{
+    const Visitor who = visitor(Kind::barrier, 0, comm);
+    return who.seat != nullptr && visit(who, {.kind = Kind::barrier});
 }
 
 }  // namespace headway::abi::short_way

@@ -99,6 +99,7 @@ enum class Meets : std::uint8_t {
     exchanging,  ///< each gives a block for each
     spreading,   ///< the root gives a vector; all get it
     collecting,  ///< each gives a vector; the root gets the combination, by halves in rank order
+    halving,     ///< each gives a vector; all get the combination, by halves in rank order
 };
 
 /// What is given lies in `part`, what is got in the receive space.

@@ -124,7 +124,8 @@ void leave_meeting(memory::Allocator& allocator, const Seat& seat)
 bool can_meet(const Node& node, const GraphTemplate& stored, const Scope& scope,
               const GraphArguments& arguments)
 {
-    return stored.meeting.what != Meets::never && stored.meeting.what != Meets::collecting &&
+    const Meets what = stored.meeting.what;
+    return what != Meets::never && what != Meets::collecting && what != Meets::halving &&
            node.directory.lets_meet && node.is_oversubscribed &&
            node.rank_count == node.job_rank_count && arguments.reduction.user_op == 0 &&
            (is_short(stored, arguments) || (can_use_board(stored, scope, arguments) &&

@@ -2,117 +2,21 @@
 #include "engine/shelf.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <new>
 
 #include "data/reduce.hpp"
 #include "engine/graph_engine.hpp"
+#include "engine/shelf_layout.hpp"
 #include "engine/wait.hpp"
 #include "platform/atomic.hpp"
 #include "platform/memory_copy.hpp"
-#include "sync/growing_mark.hpp"
 
 namespace headway::engine {
 
-struct Shelf {
-    static constexpr std::size_t line_data_bytes = 48;
-
-    /// How many compartments there are, and what each has room for.
-    struct Form {
-        std::uint32_t compartments;  ///< a power of two
-        std::uint64_t share_bytes;   ///< for one of several members that give
-        std::uint64_t call_bytes;    ///< for one that gives
-        bool has_sums;               ///< members combine what they give with what others gave
-    };
-
-    /// What one member gives in a call, or its beginning. Written by that member, read by those who
-    /// get it.
-    struct alignas(platform::cache_line_bytes) Line {
-        sync::GrowingMark calls;  ///< the call whose it is, plus 1
-        std::uint64_t bytes = 0;  ///< of one block
-        std::byte data[line_data_bytes];
-    };
-
-    /// Of one member: how many calls it has ended, told at the end of each half. Written by it,
-    /// read by who is about to lay something down in the next half.
-    struct alignas(platform::cache_line_bytes) Progress {
-        sync::GrowingMark ended;
-    };
-
-    static Form form_of(ShelfSize size, std::uint64_t members) noexcept
-    {
-        switch (size) {
-            case ShelfSize::lines:
-                return {.compartments = 512,
-                        .share_bytes = shelf_share_bytes(members),
-                        .call_bytes = shelf_call_bytes(members),
-                        .has_sums = false};
-            case ShelfSize::pages:
-                return {.compartments = 64,
-                        .share_bytes = shelf_page_bytes_max,
-                        .call_bytes = shelf_page_bytes_max * members,
-                        .has_sums = false};
-            default:
-                return {.compartments = 8,
-                        .share_bytes = shelf_stretch_bytes_max,
-                        .call_bytes = shelf_stretch_bytes_max * members,
-                        .has_sums = true};
-        }
-    }
-
-    Shelf(const Form& its_form, std::uint32_t its_members) noexcept
-        : form(its_form), members(its_members), users(its_members)
-    {
-    }
-
-    // Written when it is made.
-    const Form form;
-    const std::uint32_t members;
-
-    /// Members that have not left for good. Counted down by each when its communicator ends.
-    std::atomic<std::uint32_t> users;
-
-    /// Members that wait here and may sleep. Written by them, read by those who give or end a half.
-    alignas(platform::cache_line_bytes) sync::SleeperCount sleepers;
-
-    // A member's lines, and what the compartments hold beside, lie at odd distances: at powers of
-    // two they would share few sets of a cache.
-    static std::uint64_t lines_apart(const Form& form) noexcept { return form.compartments + 1; }
-    static std::uint64_t places_apart(const Form& form) noexcept
-    {
-        return form.call_bytes + platform::cache_line_bytes;
-    }
-    static std::uint64_t lines_end(const Form& form, std::uint64_t members) noexcept
-    {
-        return sizeof(Shelf) + members * (sizeof(Progress) + lines_apart(form) * sizeof(Line));
-    }
-    static std::uint64_t size_bytes(const Form& form, std::uint64_t members) noexcept
-    {
-        return lines_end(form, members) + form.compartments * places_apart(form);
-    }
-
-    std::uint64_t half() const noexcept { return form.compartments / 2; }
-    Progress* progress() noexcept { return reinterpret_cast<Progress*>(this + 1); }
-    Line* lines() noexcept { return reinterpret_cast<Line*>(progress() + members); }
-    std::uint64_t compartment(std::uint64_t call) const noexcept
-    {
-        return call & (form.compartments - 1);
-    }
-    Line& line(std::uint64_t call, std::uint32_t member) noexcept
-    {
-        return lines()[member * lines_apart(form) + compartment(call)];
-    }
-    std::byte* place(std::uint64_t call) noexcept
-    {
-        auto* const places = reinterpret_cast<std::byte*>(this) + lines_end(form, members);
-        return places + compartment(call) * places_apart(form);
-    }
-};
-
 namespace {
 
-using Kind = RootedCall::Kind;
+using Kind = ShelfCall::Kind;
 
 /// Of a sum that stays in a core's first cache while what is combined goes by.
 constexpr std::uint64_t sum_bytes = 4 * 1024;
@@ -133,7 +37,7 @@ class Visit {
     {
     }
 
-    OpError run(const RootedCall& call)
+    OpError run(const ShelfCall& call)
     {
         platform::scheduling_point();
         set_stretch(call);
@@ -151,11 +55,12 @@ class Visit {
     }
 
     /// All stretches of what is given, the first of which has been looked at.
-    void skip(const RootedCall& call)
+    void skip(const ShelfCall& call)
     {
         set_stretch(call);
+        const bool is_from_root = call.kind == Kind::bcast || call.kind == Kind::scatter;
         const std::uint64_t given =
-            goes_to_root(call) ? given_to_root() : shelf_.line(seat_.calls, call.root).bytes;
+            is_from_root ? shelf_.line(seat_.calls, call.root).bytes : given_by_others();
         std::uint64_t offset = 0;
         do {
             end();
@@ -164,12 +69,12 @@ class Visit {
     }
 
   private:
-    static bool goes_to_root(const RootedCall& call)
+    static bool goes_to_root(const ShelfCall& call)
     {
         return call.kind == Kind::gather || call.kind == Kind::reduce;
     }
 
-    void set_stretch(const RootedCall& call)
+    void set_stretch(const ShelfCall& call)
     {
         if (call.element_bytes != 1) {
             stretch_max_ = shelf_stretch_bytes_max / call.element_bytes * call.element_bytes;
@@ -192,8 +97,11 @@ class Visit {
     }
 
     /// A stretch of the call; the bytes of a block, as who gives it names them.
-    std::uint64_t do_part(const RootedCall& call, std::uint64_t offset)
+    std::uint64_t do_part(const ShelfCall& call, std::uint64_t offset)
     {
+        if (!ShelfCall::has_root(call.kind)) {
+            return exchange(call);
+        }
         const bool is_root = scope_.rank == call.root;
         if (goes_to_root(call)) {
             if (is_root) {
@@ -216,7 +124,7 @@ class Visit {
         return call.bytes;
     }
 
-    void deal(const RootedCall& call, std::uint64_t offset)
+    void deal(const ShelfCall& call, std::uint64_t offset)
     {
         const std::uint64_t bytes = stretch(call.bytes, offset);
         if (call.kind == Kind::bcast) {
@@ -237,7 +145,7 @@ class Visit {
     }
 
     /// Its own stays where it is.
-    void deal_blocks(const RootedCall& call, std::uint64_t offset, std::byte* to)
+    void deal_blocks(const ShelfCall& call, std::uint64_t offset, std::byte* to)
     {
         const std::uint64_t bytes = stretch(call.bytes, offset);
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
@@ -265,7 +173,7 @@ class Visit {
         platform::scheduling_point();
     }
 
-    std::uint64_t take(const RootedCall& call, std::uint64_t offset)
+    std::uint64_t take(const ShelfCall& call, std::uint64_t offset)
     {
         const Shelf::Line& line = wait_for_line(call.root);
         const bool is_dealt = call.kind == Kind::scatter;
@@ -276,7 +184,68 @@ class Visit {
         return line.bytes;
     }
 
-    std::uint64_t collect(const RootedCall& call, std::uint64_t offset)
+    /// Each gives and gets, in one stretch.
+    std::uint64_t exchange(const ShelfCall& call)
+    {
+        give_to_all(call);
+        switch (call.kind) {
+            case Kind::barrier:
+                wait_for_others();
+                return 0;
+            case Kind::allreduce:
+                return combine_for_itself(call);
+            case Kind::alltoall:
+                return collect_dealt(call);
+            default:
+                return collect(call, 0);
+        }
+    }
+
+    void give_to_all(const ShelfCall& call)
+    {
+        if (own_line().calls.has_reached(seat_.calls + 1)) [[unlikely]] {
+            return;  // the call is repeated, and others may be reading
+        }
+        const std::uint64_t bytes = given_by_each(call.kind, call.bytes);
+        put(begin_giving(bytes, share(scope_.rank)), call.send, bytes);
+        end_giving(call.bytes);
+        wake_all();
+    }
+    std::uint64_t given_by_each(Kind kind, std::uint64_t block_bytes) const
+    {
+        return kind == Kind::alltoall ? block_bytes * scope_.size : block_bytes;
+    }
+
+    std::uint64_t collect_dealt(const ShelfCall& call)
+    {
+        std::uint64_t given = 0;
+        for (std::uint32_t member = 0; member < scope_.size; ++member) {
+            std::byte* const to = call.receive + member * call.bytes;
+            if (member != scope_.rank) {
+                const std::uint64_t bytes = wait_for_line(member).bytes;
+                given = std::max(given, bytes);
+                copy(call, 0, to, part(member, bytes * scope_.size) + scope_.rank * bytes, bytes);
+            } else if (!call.keeps_own) {
+                put(to, call.send + member * call.bytes, call.bytes);
+            }
+        }
+        return given;
+    }
+
+    std::uint64_t combine_for_itself(const ShelfCall& call)
+    {
+        wait_for_others();
+        const std::uint64_t given = given_by_others();
+        if (given > call.bytes) [[unlikely]] {
+            return given;  // before anything is combined, so that the call can be repeated
+        }
+        const std::byte* const own =
+            call.send != call.receive ? call.send : part(scope_.rank, call.bytes);
+        combine_span(call, {.own = own, .bytes = call.bytes}, {0, scope_.size}, call.receive);
+        return given;
+    }
+
+    std::uint64_t collect(const ShelfCall& call, std::uint64_t offset)
     {
         std::uint64_t given = 0;
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
@@ -317,7 +286,7 @@ class Visit {
 
     /// Combines what members have given, which is only read: who lays down the next there still has
     /// the lines.
-    std::uint64_t combine(const RootedCall& call, std::uint64_t offset)
+    std::uint64_t combine(const ShelfCall& call, std::uint64_t offset)
     {
         const std::uint64_t bytes = stretch(call.bytes, offset);
         Operands operands{.own = call.send + offset, .bytes = bytes};
@@ -328,7 +297,7 @@ class Visit {
             operands.own = kept;
         }
         wait_for_operands({0, scope_.size});
-        const std::uint64_t given = given_to_root();
+        const std::uint64_t given = given_by_others();
         if (given > call.bytes) [[unlikely]] {
             return given;  // before anything is combined, so that the call can be repeated
         }
@@ -339,7 +308,7 @@ class Visit {
     /// Of the longest span that ends with this member and that the root is not in. Of the others in
     /// it those who end its parts have given their sums; so the root does not combine all by itself
     /// while the others only copy, and each vector is read by who has it.
-    void give_sum(const RootedCall& call, std::uint64_t offset)
+    void give_sum(const ShelfCall& call, std::uint64_t offset)
     {
         const std::uint64_t bytes = stretch(call.bytes, offset);
         Span around{0, scope_.size};
@@ -364,11 +333,7 @@ class Visit {
     void wait_for_operands(Span span)
     {
         if (!shelf_.form.has_sums) {
-            for (std::uint32_t member = 0; member < scope_.size; ++member) {
-                if (member != scope_.rank) {
-                    (void)wait_for_line(member);
-                }
-            }
+            wait_for_others();
             return;
         }
         while (span.size > 1) {
@@ -378,7 +343,7 @@ class Visit {
         }
     }
 
-    void combine_span(const RootedCall& call, Operands operands, Span span, std::byte* to)
+    void combine_span(const ShelfCall& call, Operands operands, Span span, std::byte* to)
     {
         operands.kernel = data::reduce_kernel(call.reduction->op, call.reduction->kind);
         const std::uint64_t step = sum_bytes / call.element_bytes;
@@ -414,7 +379,7 @@ class Visit {
     }
 
     /// Bytes of the longest block. Requires: all members' lines are there.
-    std::uint64_t given_to_root()
+    std::uint64_t given_by_others()
     {
         std::uint64_t given = 0;
         for (std::uint32_t member = 0; member < scope_.size; ++member) {
@@ -426,7 +391,7 @@ class Visit {
     }
 
     /// What this member has room for, of a stretch of a block that goes to `block`.
-    static void copy(const RootedCall& call, std::uint64_t offset, std::byte* block,
+    static void copy(const ShelfCall& call, std::uint64_t offset, std::byte* block,
                      const std::byte* from, std::uint64_t bytes)
     {
         put(block + offset, from, std::min(bytes, call.bytes - std::min(offset, call.bytes)));
@@ -437,6 +402,15 @@ class Visit {
 
     /// Where bytes of `member` lie that it has for the root.
     std::byte* share(std::uint32_t member) { return place() + member * shelf_.form.share_bytes; }
+
+    void wait_for_others()
+    {
+        for (std::uint32_t member = 0; member < scope_.size; ++member) {
+            if (member != scope_.rank) {
+                (void)wait_for_line(member);
+            }
+        }
+    }
 
     const Shelf::Line& wait_for_line(std::uint32_t member)
     {
@@ -538,12 +512,12 @@ bool can_have_shelf(const Node& node, ShelfSize size, const Scope& scope)
            node.directory.process_count > 1 && bytes <= node.heap->size_bytes() / shelves_a_heap;
 }
 
-OpError use_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call)
+OpError use_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const ShelfCall& call)
 {
     return Visit(driver, seat, scope).run(call);
 }
 
-void skip_on_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const RootedCall& call)
+void skip_on_shelf(Driver& driver, ShelfSeat& seat, const Scope& scope, const ShelfCall& call)
 {
     Visit(driver, seat, scope).skip(call);
 }

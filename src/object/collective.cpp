@@ -292,33 +292,37 @@ void keep_with(engine::Op* op, CollectiveCall& call)
     }
 }
 
-/// Of a call that may be done on a shelf, if it fits.
-std::optional<engine::RootedCall::Kind> rooted_kind(const CollectiveCall& call)
+/// Of a call that only moves bytes, or none, if it may be done on a shelf.
+std::optional<engine::ShelfCall::Kind> moving_kind(const CollectiveCall& call)
 {
     if (call.is_between_groups || call.is_listed) {
         return std::nullopt;
     }
     switch (call.collective) {
         case Collective::bcast:
-            return engine::RootedCall::Kind::bcast;
+            return engine::ShelfCall::Kind::bcast;
         case Collective::scatter:
-            return engine::RootedCall::Kind::scatter;
+            return engine::ShelfCall::Kind::scatter;
         case Collective::gather:
-            return engine::RootedCall::Kind::gather;
+            return engine::ShelfCall::Kind::gather;
+        case Collective::barrier:
+            return engine::ShelfCall::Kind::barrier;
+        case Collective::allgather:
+            return engine::ShelfCall::Kind::allgather;
+        case Collective::alltoall:
+            return engine::ShelfCall::Kind::alltoall;
         default:
             return std::nullopt;
     }
 }
 
-/// Does a call with a root on the communicator's shelf, if there is one. None: nothing was done.
+/// Does a call on the communicator's shelf, if there is one. None: nothing was done.
 std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicator,
-                                         const engine::RootedCall& call)
+                                         const engine::ShelfCall& call)
 {
     const engine::Scope& scope = communicator.joint_scope();
-    const engine::Node& node = at.driver->node();
     const auto size = engine::shelf_for(call.kind, call.bytes, scope.size,
-                                        {.are_shared = node.is_oversubscribed,
-                                         .ask_each_other = node.directory.cores_ask_each_other});
+                                        engine::MemberCores::of(at.driver->node()));
     engine::ShelfSeat* const seat = size ? communicator.seat_at_shelf(*size, call.kind) : nullptr;
     if (seat == nullptr) {
         return std::nullopt;
@@ -334,32 +338,41 @@ std::optional<engine::OpError> use_shelf(Instance& at, Communicator& communicato
 std::optional<engine::OpError> move_on_shelf(Instance& at, Communicator& communicator,
                                              const CollectiveCall& call)
 {
-    const auto kind = rooted_kind(call);
+    const auto kind = moving_kind(call);
     if (!kind || is_guest(at, communicator)) {
         return std::nullopt;
+    }
+    const auto* send = static_cast<const std::byte*>(call.send);
+    if (call.in_place && *kind == engine::ShelfCall::Kind::alltoall) {
+        send = static_cast<const std::byte*>(call.receive);
+    } else if (call.in_place && *kind == engine::ShelfCall::Kind::allgather) {
+        send = static_cast<const std::byte*>(call.receive) +
+               communicator.joint_scope().rank * call.count * call.element_bytes;
     }
     return use_shelf(at, communicator,
                      {.kind = *kind,
                       .keeps_own = call.in_place,
                       .root = call.root,
-                      .send = static_cast<const std::byte*>(call.send),
+                      .send = send,
                       .receive = static_cast<std::byte*>(call.receive),
                       .bytes = call.count * call.element_bytes});
 }
 
-/// A reduction whose graph says that its vectors may be collected at the root.
+/// A reduction whose graph says that its vectors may be collected, at the root or by all.
 std::optional<engine::OpError> combine_on_shelf(Instance& at, Communicator& communicator,
                                                 const Prepared& made)
 {
     const engine::GraphMeeting& meeting = made.graph.stored->meeting;
     const engine::GraphArguments& arguments = made.arguments;
-    if (!made.graph.may_collect() || arguments.reduction.user_op != 0) {
+    const bool is_for_all = made.graph.lets_combine(engine::Meets::halving);
+    if ((!is_for_all && !made.graph.lets_combine(engine::Meets::collecting)) ||
+        arguments.reduction.user_op != 0) {
         return std::nullopt;
     }
     const bool is_in_place = meeting.part.space == engine::Space::receive;
     return use_shelf(
         at, communicator,
-        {.kind = engine::RootedCall::Kind::reduce,
+        {.kind = is_for_all ? engine::ShelfCall::Kind::allreduce : engine::ShelfCall::Kind::reduce,
          .root = meeting.root,
          .send = static_cast<const std::byte*>(is_in_place ? arguments.receive : arguments.send),
          .receive = static_cast<std::byte*>(arguments.receive),

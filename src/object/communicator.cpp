@@ -233,18 +233,28 @@ void Communicator::count_to_meeting()
 }
 
 /// Calls whose algorithm the user names run as named.
-bool Communicator::lets_use_shelf(engine::RootedCall::Kind kind) const
+bool Communicator::lets_use_shelf(engine::ShelfCall::Kind kind) const
 {
     using protocol::coll::Collective;
-    constexpr Collective collectives[] = {Collective::bcast, Collective::scatter,
-                                          Collective::gather, Collective::reduce};
+    constexpr Collective collectives[engine::ShelfCall::kinds] = {
+        Collective::bcast,   Collective::scatter,   Collective::gather,    Collective::reduce,
+        Collective::barrier, Collective::allgather, Collective::allreduce, Collective::alltoall};
     return std::ranges::all_of(
         owner_.process().choices().of(collectives[static_cast<std::size_t>(kind)]),
         &protocol::coll::Choice::is_built_in);
 }
 
+/// Whether calls of that kind go to a shelf of that size at all: the short way asks no more.
+bool Communicator::is_used_on_shelf(engine::ShelfSize size, engine::ShelfCall::Kind kind) const
+{
+    const engine::MemberCores cores = engine::MemberCores::of(owner_.process().node());
+    return lets_use_shelf(kind) &&
+           (size != engine::ShelfSize::lines ||
+            engine::shelf_for(kind, 0, scope_->size, cores) == engine::ShelfSize::lines);
+}
+
 engine::ShelfSeat* Communicator::count_to_shelf(engine::ShelfSize size,
-                                                engine::RootedCall::Kind kind)
+                                                engine::ShelfCall::Kind kind)
 {
     const engine::Scope& scope = joint_scope();
     ShelfUse& use = shelf_uses_[static_cast<std::size_t>(size)];
@@ -263,8 +273,8 @@ engine::ShelfSeat* Communicator::count_to_shelf(engine::ShelfSize size,
     engine::ShelfSeat& seat = seat_.at(size);
     seat.shelf = reinterpret_cast<engine::Shelf*>(tell_all(made));
     for (std::size_t each = 0; each < use.is_used.size(); ++each) {
-        use.is_used[each] =
-            seat.shelf != nullptr && lets_use_shelf(static_cast<engine::RootedCall::Kind>(each));
+        use.is_used[each] = seat.shelf != nullptr &&
+                            is_used_on_shelf(size, static_cast<engine::ShelfCall::Kind>(each));
     }
     return known_seat_at_shelf(size, kind);
 }

@@ -148,7 +148,7 @@ class Communicator {
     }
 
     /// The same for calls of that kind that fit on a shelf of that size (engine/shelf).
-    engine::ShelfSeat* seat_at_shelf(engine::ShelfSize size, engine::RootedCall::Kind kind)
+    engine::ShelfSeat* seat_at_shelf(engine::ShelfSize size, engine::ShelfCall::Kind kind)
     {
         if (engine::ShelfSeat* const seat = known_seat_at_shelf(size, kind); seat != nullptr)
             [[likely]] {
@@ -160,7 +160,7 @@ class Communicator {
     }
     /// Null also where the shelf is still to be made.
     engine::ShelfSeat* known_seat_at_shelf(engine::ShelfSize size,
-                                           engine::RootedCall::Kind kind) noexcept
+                                           engine::ShelfCall::Kind kind) noexcept
     {
         const ShelfUse& use = shelf_uses_[static_cast<std::size_t>(size)];
         return use.is_used[static_cast<std::size_t>(kind)] ? &seat_.at(size) : nullptr;
@@ -271,8 +271,9 @@ class Communicator {
     engine::Driver& driver_of_tag(int tag) const noexcept;
     void find_nodes();
     void count_to_meeting();
-    engine::ShelfSeat* count_to_shelf(engine::ShelfSize size, engine::RootedCall::Kind kind);
-    bool lets_use_shelf(engine::RootedCall::Kind kind) const;
+    engine::ShelfSeat* count_to_shelf(engine::ShelfSize size, engine::ShelfCall::Kind kind);
+    bool lets_use_shelf(engine::ShelfCall::Kind kind) const;
+    bool is_used_on_shelf(engine::ShelfSize size, engine::ShelfCall::Kind kind) const;
     std::uintptr_t tell_all(std::uintptr_t place);
 
     Rank& owner_;
@@ -312,7 +313,7 @@ class Communicator {
     int calls_to_meeting_ = 3;
     struct ShelfUse {
         int calls_left = 3;  ///< until it is made; 0: it is there, or there is none
-        std::array<bool, engine::RootedCall::kinds> is_used{};  ///< by kind of call
+        std::array<bool, engine::ShelfCall::kinds> is_used{};  ///< by kind of call
     };
     std::array<ShelfUse, engine::shelf_sizes> shelf_uses_;
     std::shared_ptr<const Topology> topology_;

@@ -35,10 +35,11 @@ struct KnownGraph {
     engine::GraphTemplate* stored = nullptr;  ///< null: not known, or the node heap is exhausted
     bool may_meet = false;                    ///< the ranks may do the same by meeting
 
-    /// Whether the root may combine what the others lay down for it (engine/shelf).
-    bool may_collect() const noexcept
+    /// Whether members may combine what others lay down for them (engine/shelf): `how` is
+    /// collecting, for the root, or halving, for all.
+    bool lets_combine(engine::Meets how) const noexcept
     {
-        return stored != nullptr && may_meet && stored->meeting.what == engine::Meets::collecting;
+        return stored != nullptr && may_meet && stored->meeting.what == how;
     }
 };
 

@@ -27,8 +27,8 @@ class Ratios(ctypes.Structure):
     """NbcRatios."""
 
     _fields_ = [(name, ctypes.c_double) for name in (
-        "comp_slowdown", "rank_comp_slowdown", "comm", "rank_overhead_least", "rank_overhead_median",
-        "rank_overhead_greatest", "share_call", "share_comp", "share_wait")]
+        "comp_slowdown", "rank_comp_slowdown", "comm", "rank_overhead_least",
+        "rank_overhead_median", "rank_overhead_greatest", "share_call", "share_comp", "share_wait")]
 
 
 class Fix(ctypes.Structure):

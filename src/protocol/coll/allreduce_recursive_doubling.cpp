@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
 #include "protocol/coll/team.hpp"
 
 namespace headway::protocol::coll {
@@ -13,6 +15,9 @@ Graph allreduce_recursive_doubling(Place place)
     const Extent input{.space = place.in_place ? Space::receive : Space::send};
     const Reduced reduced =
         add_doubling_reduction(graph, Team::all(place, 0), 0, {.vector = input}, result);
+    if (std::has_single_bit(place.size)) {
+        graph.meet(engine::Meets::halving, input);  // else some fold in others before
+    }
     if (reduced.vector.space == Space::receive) {
         return graph;
     }

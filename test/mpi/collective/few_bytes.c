@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls with a root and few bytes. They need no message, which the frames show that ranks post, but
-// where messages are asked for: CHECK_MESSAGES names those calls (bcast, or all). What is wrong is
-// told as in the first calls of a communicator, and leaves no trace in the next ones.
+// Calls of few bytes, or none. Those with a root need no message, which the frames show that ranks
+// post, but where messages are asked for: CHECK_MESSAGES names those calls (bcast, or all). The
+// others need none among few ranks with a core each: with CHECK_EXCHANGES they are processes, and
+// if there are as many processors they are looked at. What is wrong is told as in the first calls
+// of a communicator, and leaves no trace in the next ones.
+#define _GNU_SOURCE
+#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include "../check.h"
 #include "../frames.h"
 
@@ -40,6 +45,107 @@ static void reduce(struct check* t, int call, int root)
     CHECK_INT(t, sum, t->rank == root ? wanted : -1);
 }
 
+static void allgather(struct check* t, int call, int shift)
+{
+    long all[64], own = call * 100 + t->rank + shift;
+    CHECK_CALL(t, MPI_Allgather(&own, 1, MPI_LONG, all, 1, MPI_LONG, MPI_COMM_WORLD));
+    for (int i = 0; i < t->size; ++i)
+        CHECK_INT(t, all[i], call * 100 + i + shift);
+}
+
+static void alltoall(struct check* t, int call, int shift)
+{
+    long given[64], got[64];
+    for (int i = 0; i < t->size; ++i)
+        given[i] = call * 10000 + t->rank * 100 + i + shift;
+    CHECK_CALL(t, MPI_Alltoall(given, 1, MPI_LONG, got, 1, MPI_LONG, MPI_COMM_WORLD));
+    for (int i = 0; i < t->size; ++i)
+        CHECK_INT(t, got[i], call * 10000 + i * 100 + t->rank + shift);
+}
+
+static void allreduce(struct check* t, int call, int shift)
+{
+    long own = call * 100 + t->rank + shift, sum = -1;
+    CHECK_CALL(t, MPI_Allreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    CHECK_INT(t, sum, (call * 100L + shift) * t->size + (long)t->size * (t->size - 1) / 2);
+}
+
+// Nobody leaves before the last one has come, who then has told so.
+static void barrier(struct check* t, int call, int late)
+{
+    int told = -1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (t->rank == late && t->size > 1)
+        CHECK_CALL(t, MPI_Send(&call, 1, MPI_INT, (late + 1) % t->size, 77, MPI_COMM_WORLD));
+    CHECK_CALL(t, MPI_Barrier(MPI_COMM_WORLD));
+    if (t->size == 1 || t->rank != (late + 1) % t->size)
+        return;
+    int is_there = 0;
+    CHECK_CALL(t, MPI_Iprobe(late, 77, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE));
+    CHECK(t, is_there);
+    CHECK_CALL(t, MPI_Irecv(&told, 1, MPI_INT, late, 77, MPI_COMM_WORLD, &request));
+    CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(t, told, call);
+}
+
+static void only_barrier(struct check* t, int call, int root)
+{
+    (void)call;
+    (void)root;
+    CHECK_CALL(t, MPI_Barrier(MPI_COMM_WORLD));
+}
+
+// In place, and a sum that depends on the order to the last bit: as the non-blocking call, whose
+// graph is run.
+static void check_exchanges(struct check* t)
+{
+    for (int call = 0; call < calls; ++call) {
+        const int count = 1 + call % values;
+        long all[64], dealt[64];
+        float own[values], sum[values], same[values];
+        MPI_Request request;
+        for (int i = 0; i < t->size; ++i)
+            dealt[i] = t->rank * 100 + i;
+        all[t->rank] = call + t->rank;
+        CHECK_CALL(
+            t, MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 1, MPI_LONG, MPI_COMM_WORLD));
+        CHECK_CALL(t, MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, dealt, 1, MPI_LONG,
+                                   MPI_COMM_WORLD));
+        for (int i = 0; i < t->size; ++i) {
+            CHECK_INT(t, all[i], call + i);
+            CHECK_INT(t, dealt[i], i * 100 + t->rank);
+        }
+        for (int i = 0; i < values; ++i)
+            own[i] = sum[i] = 1.0F / (float)(1 + (call * 7 + t->rank * 13 + i) % 1001);
+        CHECK_CALL(t,
+                   MPI_Iallreduce(own, same, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request));
+        CHECK_CALL(t, MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (call % 2 == 0)
+            CHECK_CALL(t, MPI_Allreduce(own, sum, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+        else
+            CHECK_CALL(t,
+                       MPI_Allreduce(MPI_IN_PLACE, sum, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+        CHECK(t, memcmp(sum, same, sizeof *sum * (size_t)count) == 0);
+    }
+}
+
+static void check_exchange_errors(struct check* t)
+{
+    long own = t->rank, all[64];
+    REFUSED(t, MPI_Allgather(&own, -1, MPI_LONG, all, 1, MPI_LONG, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    REFUSED(t, MPI_Allgather(all, 1, MPI_LONG, all, 1, MPI_LONG, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    REFUSED(t, MPI_Alltoall(all, 1, MPI_LONG, all, 1, MPI_LONG, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    REFUSED(t, MPI_Alltoall(all, 1, MPI_DATATYPE_NULL, &own, 1, MPI_LONG, MPI_COMM_WORLD),
+            MPI_ERR_TYPE);
+    REFUSED(t, MPI_Allreduce(all, all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    REFUSED(t, MPI_Allreduce(&own, all, 1, MPI_LONG, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP);
+    REFUSED(t, MPI_Allreduce(all, all + 8, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
+    REFUSED(t, MPI_Barrier(MPI_COMM_NULL), MPI_ERR_COMM);
+    allgather(t, 1, 0);
+    alltoall(t, 2, 0);
+    allreduce(t, 3, 0);
+}
+
 // Other operators, types and lengths among those that are known, and the root's vector in place.
 static void check_reductions(struct check* t)
 {
@@ -65,6 +171,22 @@ static void check_frames(struct check* t, Frames frames, int uses_messages,
     for (int call = 0; call < calls; ++call)
         run(t, call, call % t->size);
     frames_expect(t, frames, before, uses_messages ? calls : 0);
+}
+
+static int have_core_each(struct check* t)
+{
+    cpu_set_t mine;
+    unsigned char cpus[CPU_SETSIZE], all[CPU_SETSIZE];
+    int count = 0;
+    CPU_ZERO(&mine);
+    sched_getaffinity(0, sizeof mine, &mine);
+    for (size_t i = 0; i < CPU_SETSIZE; ++i)
+        cpus[i] = CPU_ISSET(i, &mine) ? 1 : 0;
+    CHECK_CALL(t,
+               MPI_Allreduce(cpus, all, CPU_SETSIZE, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD));
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        count += all[i];
+    return count >= t->size;
 }
 
 // The call fails at every member, or at its root alone, which makes it again.
@@ -136,6 +258,10 @@ static int test_main(void)
         gather(&t, call, 0);
         scatter(&t, call, 0);
         reduce(&t, call, 0);
+        only_barrier(&t, call, 0);
+        allgather(&t, call, 0);
+        alltoall(&t, call, 0);
+        allreduce(&t, call, 0);
     }
     const int is_near = is_on_one_node(&t);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -146,8 +272,22 @@ static int test_main(void)
         check_frames(&t, frames, all && t.size > 1, gather);
         check_frames(&t, frames, all && t.size > 1, reduce);
     }
+    if (is_near && getenv("CHECK_EXCHANGES") != NULL && have_core_each(&t)) {
+        check_frames(&t, frames, 0, only_barrier);
+        check_frames(&t, frames, 0, allgather);
+        check_frames(&t, frames, 0, alltoall);
+        check_frames(&t, frames, 0, allreduce);
+    }
+    for (int call = 0; call < calls; ++call) {
+        allgather(&t, call, call % 3);
+        barrier(&t, call, call % t.size);
+        alltoall(&t, call, call % 5);
+        allreduce(&t, call, call % 7);
+    }
     check_reductions(&t);
+    check_exchanges(&t);
     check_errors(&t);
+    check_exchange_errors(&t);
     if (asked == NULL)
         check_truncation(&t);
     frames_end(&t, frames);

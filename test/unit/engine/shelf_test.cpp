@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members that lay down the bytes of calls with a root get what the call is defined to bring,
-// however far one runs ahead of another.
+// Members that lay down the bytes of calls get what the call is defined to bring, however far one
+// runs ahead of another.
 #include "engine/shelf.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace headway::engine {
 namespace {
 
-using Kind = RootedCall::Kind;
+using Kind = ShelfCall::Kind;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::byte untouched{0xA5};
@@ -35,6 +35,7 @@ class ShelfTest : public MeetingRanks {
     ShelfTest()
     {
         seats_.assign(size(), {});
+        barriers_.assign(size(), 0);
         for (const ShelfSize shelf_size : {ShelfSize::lines, ShelfSize::pages, ShelfSize::blocks}) {
             Shelf* const shelf = create_shelf(node_.driver(0).allocator(), shelf_size, size());
             shelves_.push_back(shelf);
@@ -54,7 +55,7 @@ class ShelfTest : public MeetingRanks {
 
     std::uint32_t size() const { return node_.size(); }
 
-    OpError use(std::uint32_t rank, const RootedCall& call)
+    OpError use(std::uint32_t rank, const ShelfCall& call)
     {
         return use_shelf(node_.driver(rank), seat(rank, call.kind, call.bytes), node_.world(rank),
                          call);
@@ -63,7 +64,9 @@ class ShelfTest : public MeetingRanks {
     /// Where the calls of that kind are that name so many bytes.
     ShelfSeat& seat(std::uint32_t rank, Kind kind, std::size_t bytes)
     {
-        return seats_[rank].at(shelf_for(kind, bytes, size(), {}).value());
+        return seats_[rank].at(ShelfCall::has_root(kind)
+                                   ? shelf_for(kind, bytes, size(), {}).value()
+                                   : ShelfSize::lines);
     }
 
     static void fill(std::byte* block, std::size_t bytes, std::uint32_t from, std::uint32_t to,
@@ -180,14 +183,77 @@ class ShelfTest : public MeetingRanks {
         }
     }
 
+    void barrier(std::uint32_t rank)
+    {
+        come_.fetch_add(1);
+        ASSERT_EQ(use(rank, {.kind = Kind::barrier}), OpError::none);
+        barriers_[rank] += 1;
+        EXPECT_GE(come_.load(), barriers_[rank] * size());
+    }
+
+    void allgather(std::uint32_t rank, std::size_t bytes, bool is_in_place, std::uint32_t call)
+    {
+        Bytes own(bytes);
+        Bytes all(bytes * size(), untouched);
+        std::byte* const given = is_in_place ? &all[rank * bytes] : own.data();
+        fill(given, bytes, rank, 0, call);
+        ASSERT_EQ(use(rank, {.kind = Kind::allgather,
+                             .keeps_own = is_in_place,
+                             .send = given,
+                             .receive = all.data(),
+                             .bytes = bytes}),
+                  OpError::none);
+        for (std::uint32_t from = 0; from < size(); ++from) {
+            expect(&all[from * bytes], bytes, from, 0, call);
+        }
+    }
+
+    void alltoall(std::uint32_t rank, std::size_t bytes, bool is_in_place, std::uint32_t call)
+    {
+        Bytes given(bytes * size());
+        for (std::uint32_t to = 0; to < size(); ++to) {
+            fill(&given[to * bytes], bytes, rank, to, call);
+        }
+        Bytes got = is_in_place ? given : Bytes(bytes * size(), untouched);
+        ASSERT_EQ(use(rank, {.kind = Kind::alltoall,
+                             .keeps_own = is_in_place,
+                             .send = is_in_place ? got.data() : given.data(),
+                             .receive = got.data(),
+                             .bytes = bytes}),
+                  OpError::none);
+        for (std::uint32_t from = 0; from < size(); ++from) {
+            expect(&got[from * bytes], bytes, from, rank, call);
+        }
+    }
+
+    void allreduce(std::uint32_t rank, std::size_t bytes, bool is_in_place, std::uint32_t call)
+    {
+        const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
+        std::vector<float> own(bytes / sizeof(float));
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            own[i] = number(rank, i, call);
+        }
+        std::vector<float> result = is_in_place ? own : std::vector<float>(own.size());
+        const std::vector<float>& given = is_in_place ? result : own;
+        ASSERT_EQ(use(rank, {.kind = Kind::allreduce,
+                             .send = reinterpret_cast<const std::byte*>(given.data()),
+                             .receive = reinterpret_cast<std::byte*>(result.data()),
+                             .bytes = own.size() * sizeof(float),
+                             .element_bytes = sizeof(float),
+                             .reduction = &sum}),
+                  OpError::none);
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            ASSERT_EQ(result[i], tree(0, size(), i, call)) << "element " << i << " of " << call;
+        }
+    }
+
     /// The same call on all ranks, drawn by `random`, which is in the same state on all: of few
     /// bytes, or with blocks.
     void run_drawn(std::uint32_t rank, std::mt19937& random, ShelfSize shelf_size,
                    std::uint32_t call)
     {
-        const auto kind = static_cast<Kind>(shelf_size == ShelfSize::lines
-                                                ? random() % RootedCall::kinds
-                                                : 1 + random() % (RootedCall::kinds - 1));
+        const auto kind = static_cast<Kind>(
+            shelf_size == ShelfSize::lines ? random() % ShelfCall::kinds : 1 + random() % 3);
         const auto root = static_cast<std::uint32_t>(random() % size());
         const bool keeps_own = random() % 2 == 0;
         const bool is_small = random() % 2 == 0;
@@ -210,10 +276,24 @@ class ShelfTest : public MeetingRanks {
             case Kind::reduce:
                 reduce(rank, bytes, root, keeps_own, call);
                 break;
+            case Kind::barrier:
+                barrier(rank);
+                break;
+            case Kind::allgather:
+                allgather(rank, bytes, keeps_own, call);
+                break;
+            case Kind::allreduce:
+                allreduce(rank, bytes, keeps_own, call);
+                break;
+            case Kind::alltoall:
+                alltoall(rank, bytes, keeps_own, call);
+                break;
         }
     }
 
     std::vector<Shelf*> shelves_;
+    std::atomic<std::uint64_t> come_{0};   ///< to barriers, all members
+    std::vector<std::uint64_t> barriers_;  ///< ended, by member, which alone writes it
 };
 
 TEST_P(ShelfTest, CallsOfAllKindsBringWhatTheyAreDefinedToBring)
@@ -288,11 +368,11 @@ TEST_P(ShelfTest, WhoHasRoomForLessOfABlockGetsTheBeginningAndIsTold)
             fill(&all[to * bytes], bytes, 0, to, 1);
         }
         Bytes own(bytes, untouched);
-        const RootedCall call{.kind = Kind::scatter,
-                              .root = 0,
-                              .send = all.data(),
-                              .receive = own.data(),
-                              .bytes = bytes};
+        const ShelfCall call{.kind = Kind::scatter,
+                             .root = 0,
+                             .send = all.data(),
+                             .receive = own.data(),
+                             .bytes = bytes};
         EXPECT_EQ(use(rank, call), rank == 0 ? OpError::none : OpError::truncated);
         expect(own.data(), 10000, 0, rank, 1);
         if (rank != 0) {
@@ -304,13 +384,13 @@ TEST_P(ShelfTest, WhoHasRoomForLessOfABlockGetsTheBeginningAndIsTold)
         const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
         std::vector<float> vector(rank == 0 ? 10000 : 100000, 1.0F);
         std::vector<float> result(10000, -1.0F);
-        const RootedCall reduction{.kind = Kind::reduce,
-                                   .root = 0,
-                                   .send = reinterpret_cast<const std::byte*>(vector.data()),
-                                   .receive = reinterpret_cast<std::byte*>(result.data()),
-                                   .bytes = vector.size() * sizeof(float),
-                                   .element_bytes = sizeof(float),
-                                   .reduction = &sum};
+        const ShelfCall reduction{.kind = Kind::reduce,
+                                  .root = 0,
+                                  .send = reinterpret_cast<const std::byte*>(vector.data()),
+                                  .receive = reinterpret_cast<std::byte*>(result.data()),
+                                  .bytes = vector.size() * sizeof(float),
+                                  .element_bytes = sizeof(float),
+                                  .reduction = &sum};
         EXPECT_EQ(use(rank, reduction), rank == 0 ? OpError::truncated : OpError::none);
         if (rank == 0) {
             EXPECT_EQ(result, std::vector<float>(10000, -1.0F));
@@ -363,7 +443,7 @@ TEST_P(ShelfTest, WhoHasNoRoomForAllGetsTheBeginningAndIsTold)
         if (rank == 0) {
             fill(vector.data(), bytes, 0, 0, 1);
         }
-        const RootedCall call{
+        const ShelfCall call{
             .kind = Kind::bcast, .root = 0, .receive = vector.data(), .bytes = bytes};
         const OpError wanted = rank == 0 ? OpError::none : OpError::truncated;
         EXPECT_EQ(use(rank, call), wanted);
@@ -375,6 +455,36 @@ TEST_P(ShelfTest, WhoHasNoRoomForAllGetsTheBeginningAndIsTold)
                           call);
         }
         gather(rank, 16, size() - 1, false, 2);
+    });
+}
+
+TEST_P(ShelfTest, WhoHasNoRoomForWhatAllGiveIsToldAndHasGivenItsOwn)
+{
+    run_threads([&](std::uint32_t rank) {
+        for (const Kind kind : {Kind::allgather, Kind::alltoall, Kind::allreduce}) {
+            const std::size_t bytes = rank == 0 ? 4 : 8;  // of a block
+            const std::vector<std::int32_t> given(2 * std::size_t{size()},
+                                                  static_cast<std::int32_t>(rank) + 1);
+            std::vector<std::int32_t> got(2 * std::size_t{size()}, -1);
+            const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::int32};
+            const ShelfCall call{.kind = kind,
+                                 .send = reinterpret_cast<const std::byte*>(given.data()),
+                                 .receive = reinterpret_cast<std::byte*>(got.data()),
+                                 .bytes = bytes,
+                                 .element_bytes = kind == Kind::allreduce ? 4U : 1U,
+                                 .reduction = &sum};
+            if (rank != 0) {
+                EXPECT_EQ(use(rank, call), OpError::none);
+                continue;
+            }
+            for (int attempt = 0; attempt < 2; ++attempt) {  // it has not ended the call
+                EXPECT_EQ(use(rank, call), OpError::truncated);
+                EXPECT_EQ(got.back(), -1);
+                EXPECT_EQ(got[1], kind == Kind::allreduce ? -1 : 2);
+            }
+            skip_on_shelf(node_.driver(rank), seat(rank, kind, bytes), node_.world(rank), call);
+        }
+        allgather(rank, 16, false, 2);
     });
 }
 
@@ -406,6 +516,13 @@ TEST_P(ShelfTest, FewBytesFit)
     EXPECT_EQ(shelf_for(Kind::reduce, 8, shelf_lone_reduce_members_max, alone), ShelfSize::lines);
     EXPECT_EQ(shelf_for(Kind::reduce, 8, shelf_lone_reduce_members_max + 1, alone), std::nullopt);
     EXPECT_EQ(shelf_for(Kind::reduce, 1024, members, alone), std::nullopt);
+    for (const Kind kind : {Kind::barrier, Kind::allgather, Kind::allreduce, Kind::alltoall}) {
+        EXPECT_EQ(shelf_for(kind, 8, shelf_exchange_members_max, alone), ShelfSize::lines);
+        EXPECT_EQ(shelf_for(kind, 8, shelf_exchange_members_max + 1, alone), std::nullopt);
+        EXPECT_EQ(shelf_for(kind, 8, members, {}), std::nullopt);  // they meet
+    }
+    EXPECT_TRUE(fits_on_shelf(Kind::alltoall, 64 / members, members));
+    EXPECT_FALSE(fits_on_shelf(Kind::alltoall, shelf_share_bytes(members), members));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ShelfTest, testing::Values(2, 3, 5, 16, 17));

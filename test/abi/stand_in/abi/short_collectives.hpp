@@ -24,5 +24,22 @@ inline bool Reduce(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, int, MPI
 {
     return false;
 }
+inline bool Barrier(MPI_Comm)
+{
+    return false;
+}
+inline bool Allgather(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype,
+                      MPI_Comm)
+{
+    return false;
+}
+inline bool Allreduce(const void*, void*, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm)
+{
+    return false;
+}
+inline bool Alltoall(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Datatype, MPI_Comm)
+{
+    return false;
+}
 
 }  // namespace headway::abi::short_way
