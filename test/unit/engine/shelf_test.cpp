@@ -157,20 +157,22 @@ class ShelfTest : public MeetingRanks {
         return 1.0F / static_cast<float>(1 + (i * 7 + rank * 13 + call * 5) % 1001);
     }
 
-    void reduce(std::uint32_t rank, std::size_t bytes, std::uint32_t root, bool is_in_place,
-                std::uint32_t call)
+    /// Reduce, or allreduce, where all take.
+    void reduce(Kind kind, std::uint32_t rank, std::size_t bytes, std::uint32_t root,
+                bool is_in_place, std::uint32_t call)
     {
+        const bool takes = !ShelfCall::has_root(kind) || rank == root;
         const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
         std::vector<float> own(bytes / sizeof(float));
         for (std::size_t i = 0; i < own.size(); ++i) {
             own[i] = number(rank, i, call);
         }
-        std::vector<float> result(rank == root ? own.size() : 0);
-        if (is_in_place && rank == root) {
+        std::vector<float> result(takes ? own.size() : 0);
+        if (is_in_place && takes) {
             result = own;
         }
-        const std::vector<float>& given = is_in_place && rank == root ? result : own;
-        ASSERT_EQ(use(rank, {.kind = Kind::reduce,
+        const std::vector<float>& given = is_in_place && takes ? result : own;
+        ASSERT_EQ(use(rank, {.kind = kind,
                              .root = root,
                              .send = reinterpret_cast<const std::byte*>(given.data()),
                              .receive = reinterpret_cast<std::byte*>(result.data()),
@@ -226,27 +228,6 @@ class ShelfTest : public MeetingRanks {
         }
     }
 
-    void allreduce(std::uint32_t rank, std::size_t bytes, bool is_in_place, std::uint32_t call)
-    {
-        const Reduction sum{.op = data::ReduceOperator::sum, .kind = data::ElementKind::float32};
-        std::vector<float> own(bytes / sizeof(float));
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            own[i] = number(rank, i, call);
-        }
-        std::vector<float> result = is_in_place ? own : std::vector<float>(own.size());
-        const std::vector<float>& given = is_in_place ? result : own;
-        ASSERT_EQ(use(rank, {.kind = Kind::allreduce,
-                             .send = reinterpret_cast<const std::byte*>(given.data()),
-                             .receive = reinterpret_cast<std::byte*>(result.data()),
-                             .bytes = own.size() * sizeof(float),
-                             .element_bytes = sizeof(float),
-                             .reduction = &sum}),
-                  OpError::none);
-        for (std::size_t i = 0; i < result.size(); ++i) {
-            ASSERT_EQ(result[i], tree(0, size(), i, call)) << "element " << i << " of " << call;
-        }
-    }
-
     /// The same call on all ranks, drawn by `random`, which is in the same state on all: of few
     /// bytes, or with blocks.
     void run_drawn(std::uint32_t rank, std::mt19937& random, ShelfSize shelf_size,
@@ -274,7 +255,7 @@ class ShelfTest : public MeetingRanks {
                 gather(rank, bytes, root, keeps_own, call);
                 break;
             case Kind::reduce:
-                reduce(rank, bytes, root, keeps_own, call);
+                reduce(kind, rank, bytes, root, keeps_own, call);
                 break;
             case Kind::barrier:
                 barrier(rank);
@@ -283,7 +264,7 @@ class ShelfTest : public MeetingRanks {
                 allgather(rank, bytes, keeps_own, call);
                 break;
             case Kind::allreduce:
-                allreduce(rank, bytes, keeps_own, call);
+                reduce(kind, rank, bytes, root, keeps_own, call);
                 break;
             case Kind::alltoall:
                 alltoall(rank, bytes, keeps_own, call);
@@ -351,7 +332,7 @@ TEST_P(ShelfTest, MembersCombineOnTheWayToTheRoot)
         if (rank == last - 1) {
             EXPECT_FALSE(has_given) << "its neighbour gives the sum of both";
         }
-        reduce(rank, bytes, 0, false, 0);
+        reduce(Kind::reduce, rank, bytes, 0, false, 0);
         if (rank == last) {
             has_given = true;
         }
